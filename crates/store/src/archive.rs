@@ -1,0 +1,252 @@
+//! The archive: one row of WARC files per shard, rolled by size, each record
+//! compressed by itself so that it can be read by itself.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::clock::{Clock, Timestamp};
+use crate::disk::{AppendFile, Disk};
+use crate::visit::Extent;
+use crate::warc::{self, Exchange, RecordId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveFormat {
+    Gzip,
+    Zstd,
+    None,
+}
+
+impl ArchiveFormat {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ArchiveFormat::Gzip => "gzip",
+            ArchiveFormat::Zstd => "zstd",
+            ArchiveFormat::None => "none",
+        }
+    }
+}
+
+impl FromStr for ArchiveFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "gzip" => Ok(ArchiveFormat::Gzip),
+            "zstd" => Ok(ArchiveFormat::Zstd),
+            "none" => Ok(ArchiveFormat::None),
+            _ => Err(format!("`{text}` is none of gzip, zstd, none")),
+        }
+    }
+}
+
+enum Compressor {
+    Gzip(libdeflater::Compressor),
+    Zstd(zstd::bulk::Compressor<'static>),
+}
+
+impl Compressor {
+    /// Append the compressed record to `out`.
+    fn append(&mut self, record: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let start = out.len();
+        match self {
+            Compressor::Gzip(gzip) => {
+                out.resize(start + gzip.gzip_compress_bound(record.len()), 0);
+                let length = gzip
+                    .gzip_compress(record, &mut out[start..])
+                    .map_err(|_| io::Error::other("gzip: the bound was too small"))?;
+                out.truncate(start + length);
+            }
+            Compressor::Zstd(zstd) => {
+                out.resize(start + zstd::zstd_safe::compress_bound(record.len()), 0);
+                let length = zstd.compress_to_buffer(record, &mut out[start..])?;
+                out.truncate(start + length);
+            }
+        }
+        Ok(())
+    }
+}
+
+struct OpenFile {
+    name: String,
+    file: Box<dyn AppendFile>,
+    info: RecordId,
+}
+
+pub struct Archive {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    folder: PathBuf,
+    compressor: Compressor,
+    extension: &'static str,
+    /// Names of files and records are made of these.
+    epoch: u32,
+    shard: u16,
+    serial: u32,
+    id_seed: u64,
+    ids: u64,
+    roll_bytes: u64,
+    /// What every file's `warcinfo` says.
+    info: String,
+    open: Option<OpenFile>,
+    record: Vec<u8>,
+    /// Compressed records not yet written.
+    buffer: Vec<u8>,
+}
+
+impl Archive {
+    /// `None` when the format says that nothing is archived.
+    #[expect(clippy::too_many_arguments, reason = "called once, from the shard")]
+    pub fn begin(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        folder: &Path,
+        format: ArchiveFormat,
+        shard: u16,
+        epoch: u32,
+        id_seed: u64,
+        roll_bytes: u64,
+        info: String,
+    ) -> io::Result<Option<Archive>> {
+        let (compressor, extension) = match format {
+            ArchiveFormat::None => return Ok(None),
+            ArchiveFormat::Gzip => (
+                Compressor::Gzip(libdeflater::Compressor::new(
+                    libdeflater::CompressionLvl::fastest(),
+                )),
+                "warc.gz",
+            ),
+            ArchiveFormat::Zstd => (
+                Compressor::Zstd(zstd::bulk::Compressor::new(1)?),
+                "warc.zst",
+            ),
+        };
+        Ok(Some(Archive {
+            disk,
+            clock,
+            folder: folder.to_owned(),
+            compressor,
+            extension,
+            epoch,
+            shard,
+            serial: 0,
+            id_seed,
+            ids: 0,
+            roll_bytes,
+            info,
+            open: None,
+            record: Vec::new(),
+            buffer: Vec::new(),
+        }))
+    }
+
+    /// Add a visit's records; they are in the file after `flush`.
+    pub fn add<B: AsRef<[u8]>>(&mut self, exchange: &Exchange<B>) -> io::Result<Vec<Extent>> {
+        self.roll_if_full()?;
+        let (response, request, metadata) = (self.next_id(), self.next_id(), self.next_id());
+        let mut record = std::mem::take(&mut self.record);
+        let mut extents = Vec::with_capacity(3);
+        let info = match &self.open {
+            Some(open) => RecordId(open.info.0),
+            None => self.open_next()?,
+        };
+        warc::response(&mut record, &response, &info, exchange);
+        extents.push(self.append(&record)?);
+        warc::request(&mut record, &request, &response, exchange);
+        extents.push(self.append(&record)?);
+        warc::metadata(&mut record, &metadata, &response, exchange);
+        extents.push(self.append(&record)?);
+        self.record = record;
+        Ok(extents)
+    }
+
+    /// Write what was added.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(open) = &mut self.open
+            && !self.buffer.is_empty()
+        {
+            open.file.append(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    pub fn sync(&mut self) -> io::Result<()> {
+        match &mut self.open {
+            Some(open) => open.file.sync(),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes that wait for `flush`.
+    pub fn pending_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn append(&mut self, record: &[u8]) -> io::Result<Extent> {
+        let open = self
+            .open
+            .as_ref()
+            .ok_or_else(|| io::Error::other("no archive file is open"))?;
+        let start = self.buffer.len();
+        let offset = open.file.length() + start as u64;
+        let file = open.name.clone();
+        self.compressor.append(record, &mut self.buffer)?;
+        Ok(Extent {
+            file,
+            offset,
+            length: (self.buffer.len() - start) as u64,
+        })
+    }
+
+    fn roll_if_full(&mut self) -> io::Result<()> {
+        let full = self
+            .open
+            .as_ref()
+            .is_some_and(|o| o.file.length() + self.buffer.len() as u64 >= self.roll_bytes);
+        if full {
+            self.flush()?;
+            self.sync()?;
+            self.open = None;
+        }
+        Ok(())
+    }
+
+    /// Begin the next file with its `warcinfo`.
+    fn open_next(&mut self) -> io::Result<RecordId> {
+        let time: Timestamp = self.clock.wall();
+        let name = format!(
+            "rhumb-{}-e{:04}-s{:03}-{:05}.{}",
+            time.compact(),
+            self.epoch,
+            self.shard,
+            self.serial,
+            self.extension
+        );
+        self.serial += 1;
+        let info = self.next_id();
+        let file = self.disk.append(&self.folder.join(&name))?;
+        self.disk.sync_folder(&self.folder)?;
+        let mut record = Vec::new();
+        warc::warcinfo(&mut record, &info, time, &name, &self.info);
+        self.open = Some(OpenFile {
+            name,
+            file,
+            info: RecordId(info.0),
+        });
+        self.append(&record)?;
+        Ok(info)
+    }
+
+    fn next_id(&mut self) -> RecordId {
+        self.ids += 1;
+        let mut place = [0; 16];
+        place[..8].copy_from_slice(&self.ids.to_le_bytes());
+        place[8..12].copy_from_slice(&self.epoch.to_le_bytes());
+        place[12..14].copy_from_slice(&self.shard.to_le_bytes());
+        RecordId(xxh3_128_with_seed(&place, self.id_seed))
+    }
+}

@@ -1,0 +1,209 @@
+//! The crawl directory: its folders, its identity and its lock.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::Disk;
+
+/// The version of the directory's layout and of the journal.
+pub const FORMAT: u32 = 1;
+
+/// What a crawl's files depend on. Another version of the program either
+/// finds the same values or refuses to mix its own with them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pub format: u32,
+    pub normaliser: u32,
+    pub suffix_list: String,
+    pub partitions: u16,
+    pub hash_seed: u64,
+    pub created: String,
+    pub program: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: io::Error },
+    #[error("{} is in use by process {holder}", path.display())]
+    InUse { path: PathBuf, holder: String },
+    #[error("{} is not a crawl directory (no state/identity.toml in it)", .0.display())]
+    NotACrawl(PathBuf),
+    #[error("{}: state/identity.toml cannot be read: {reason}", path.display())]
+    BadIdentity { path: PathBuf, reason: String },
+    #[error(
+        "{} was made with {field} {theirs}, this program has {ours}; \
+         use the program that made it ({program})", path.display()
+    )]
+    OtherVersion {
+        path: PathBuf,
+        field: &'static str,
+        theirs: String,
+        ours: String,
+        program: String,
+    },
+}
+
+/// A crawl directory; holding one with the lock means owning the crawl.
+pub struct CrawlDirectory {
+    path: PathBuf,
+    identity: Identity,
+    _lock: Option<File>,
+}
+
+impl CrawlDirectory {
+    pub fn exists(path: &Path) -> bool {
+        identity_path(path).is_file()
+    }
+
+    /// Open for crawling: make what is missing, take the lock.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        ours: &Identity,
+    ) -> Result<CrawlDirectory, DirectoryError> {
+        for folder in ["", "journal", "warc", "state"] {
+            let folder = path.join(folder);
+            disk.create_folder(&folder).map_err(failed(&folder))?;
+        }
+        let lock = take_lock(path)?;
+        let identity_file = identity_path(path);
+        if !identity_file.is_file() {
+            let text = toml::to_string(ours).map_err(|error| DirectoryError::BadIdentity {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            })?;
+            disk.replace(&identity_file, text.as_bytes())
+                .map_err(failed(&identity_file))?;
+        }
+        let mut directory = CrawlDirectory::read(path, ours)?;
+        directory._lock = Some(lock);
+        Ok(directory)
+    }
+
+    /// Open for reading what is committed, beside a running crawl or not.
+    pub fn read(path: &Path, ours: &Identity) -> Result<CrawlDirectory, DirectoryError> {
+        let identity_file = identity_path(path);
+        let text = match std::fs::read_to_string(&identity_file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(DirectoryError::NotACrawl(path.to_owned()));
+            }
+            other => other.map_err(failed(&identity_file))?,
+        };
+        let identity: Identity =
+            toml::from_str(&text).map_err(|error| DirectoryError::BadIdentity {
+                path: path.to_owned(),
+                reason: error.message().to_owned(),
+            })?;
+        identity.check(ours, path)?;
+        Ok(CrawlDirectory {
+            path: path.to_owned(),
+            identity,
+            _lock: None,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    pub fn warc(&self) -> PathBuf {
+        self.path.join("warc")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.path.join("crawl.toml")
+    }
+}
+
+impl Identity {
+    fn check(&self, ours: &Identity, path: &Path) -> Result<(), DirectoryError> {
+        let pairs = [
+            ("format", self.format.to_string(), ours.format.to_string()),
+            (
+                "URL normaliser",
+                self.normaliser.to_string(),
+                ours.normaliser.to_string(),
+            ),
+            (
+                "public suffix list",
+                self.suffix_list.clone(),
+                ours.suffix_list.clone(),
+            ),
+            (
+                "partitions",
+                self.partitions.to_string(),
+                ours.partitions.to_string(),
+            ),
+        ];
+        for (field, theirs, ours) in pairs {
+            if theirs != ours {
+                return Err(DirectoryError::OtherVersion {
+                    path: path.to_owned(),
+                    field,
+                    theirs,
+                    ours,
+                    program: self.program.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn identity_path(path: &Path) -> PathBuf {
+    path.join("state").join("identity.toml")
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
+    let path = path.to_owned();
+    move |error| DirectoryError::Io { path, error }
+}
+
+/// The lock lives as long as the file handle; it holds the owner's number
+/// for the message that another process gets.
+fn take_lock(path: &Path) -> Result<File, DirectoryError> {
+    let lock_path = path.join("state").join("lock");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&lock_path)
+        .map_err(failed(&lock_path))?;
+    match file.try_lock() {
+        Ok(()) => {
+            let written = file
+                .set_len(0)
+                .and_then(|()| file.rewind())
+                .and_then(|()| write!(file, "{}", std::process::id()));
+            written.map_err(failed(&lock_path))?;
+            Ok(file)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            Err(DirectoryError::InUse {
+                path: path.to_owned(),
+                holder,
+            })
+        }
+        Err(TryLockError::Error(error)) => Err(failed(&lock_path)(error)),
+    }
+}

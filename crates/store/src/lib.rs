@@ -1,0 +1,37 @@
+//! What the crawl keeps on disk.
+//!
+//! The journal and the archive *are* the crawl; everything else is derived
+//! from them. This room holds both, the records they are made of, the crawl
+//! directory with its identity and lock, and the two doors through which all
+//! code reaches the outside: [`Clock`] and [`Disk`].
+//!
+//! It touches files only through a [`Disk`] and asks the time only of a
+//! [`Clock`]. It never opens a socket and never decides what to crawl.
+
+mod archive;
+mod clock;
+mod codec;
+mod directory;
+mod disk;
+mod fate;
+mod group;
+mod journal;
+mod memory_disk;
+mod reader;
+mod record;
+mod visit;
+mod warc;
+
+pub use archive::{Archive, ArchiveFormat};
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use codec::Unknown;
+pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity};
+pub use disk::{AppendFile, Disk, ReadFile, RealDisk};
+pub use fate::{Fate, Outcome, State};
+pub use group::Group;
+pub use journal::{Journal, JournalError};
+pub use memory_disk::MemoryDisk;
+pub use reader::{JournalReader, journals_in};
+pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
+pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};
+pub use warc::{Exchange, Revisit, payload_digest};

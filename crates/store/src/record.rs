@@ -1,0 +1,354 @@
+//! The records a journal is made of, and their places in it.
+
+use std::fmt;
+
+use crate::clock::Timestamp;
+use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
+use crate::fate::Fate;
+use crate::visit::Visit;
+
+/// A place in a journal. Recovery begins a new epoch, so a place that was cut
+/// off can never be mistaken for one written later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    pub journal: u16,
+    pub epoch: u32,
+    pub sequence: u64,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.journal, self.epoch, self.sequence)
+    }
+}
+
+/// The first record of every epoch of a journal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EpochStart {
+    pub epoch: u32,
+    pub shards: u16,
+    pub time: Timestamp,
+    pub program: String,
+    pub unknown: Unknown,
+}
+
+/// A URL the user gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seed {
+    pub url: String,
+    pub time: Timestamp,
+    pub unknown: Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admission {
+    pub url: String,
+    pub fate: Fate,
+}
+
+/// What the owner of some links says became of those that were new.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Admitted {
+    /// The visit that found them.
+    pub source: Option<Position>,
+    /// Its URL.
+    pub via: String,
+    pub depth: u32,
+    pub time: Timestamp,
+    pub entries: Vec<Admission>,
+    pub unknown: Unknown,
+}
+
+/// Something that holds for a whole host.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostEvent {
+    pub host: String,
+    pub time: Timestamp,
+    /// `robots`, `given-up`, …
+    pub event: String,
+    pub detail: String,
+    pub unknown: Unknown,
+}
+
+/// A command or a change of configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Control {
+    pub time: Timestamp,
+    pub command: String,
+    pub detail: String,
+    pub unknown: Unknown,
+}
+
+impl Control {
+    /// The command that a clean stop leaves as a journal's last record.
+    pub const STOPPED: &str = "stopped";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    Epoch(EpochStart),
+    Seed(Seed),
+    Visit(Box<Visit>),
+    Admitted(Admitted),
+    HostEvent(HostEvent),
+    Control(Control),
+    /// A kind of record that a later version knows.
+    Other {
+        kind: u8,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Record {
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.push(self.kind());
+        let mut fields = Fields(out);
+        match self {
+            Record::Epoch(r) => {
+                fields.number(1, u64::from(r.epoch));
+                fields.number(2, u64::from(r.shards));
+                fields.number(3, r.time.0);
+                fields.text(4, &r.program);
+                fields.unknown(&r.unknown);
+            }
+            Record::Seed(r) => {
+                fields.text(1, &r.url);
+                fields.number(2, r.time.0);
+                fields.unknown(&r.unknown);
+            }
+            Record::Visit(visit) => visit.encode(out),
+            Record::Admitted(r) => r.encode(out),
+            Record::HostEvent(r) => {
+                fields.text(1, &r.host);
+                fields.number(2, r.time.0);
+                fields.text(3, &r.event);
+                fields.text(4, &r.detail);
+                fields.unknown(&r.unknown);
+            }
+            Record::Control(r) => {
+                fields.number(1, r.time.0);
+                fields.text(2, &r.command);
+                fields.text(3, &r.detail);
+                fields.unknown(&r.unknown);
+            }
+            Record::Other { bytes, .. } => out.extend_from_slice(bytes),
+        }
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Record, Malformed> {
+        let (&kind, rest) = bytes.split_first().ok_or(Malformed)?;
+        Ok(match kind {
+            1 => Record::Epoch(decode_epoch(rest)?),
+            2 => Record::Seed(decode_seed(rest)?),
+            3 => Record::Visit(Box::new(Visit::decode(rest)?)),
+            4 => Record::Admitted(Admitted::decode(rest)?),
+            5 => Record::HostEvent(decode_host_event(rest)?),
+            6 => Record::Control(decode_control(rest)?),
+            kind => Record::Other {
+                kind,
+                bytes: rest.to_vec(),
+            },
+        })
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Record::Epoch(_) => 1,
+            Record::Seed(_) => 2,
+            Record::Visit(_) => 3,
+            Record::Admitted(_) => 4,
+            Record::HostEvent(_) => 5,
+            Record::Control(_) => 6,
+            Record::Other { kind, .. } => *kind,
+        }
+    }
+}
+
+impl Admitted {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut fields = Fields(out);
+        if let Some(source) = self.source {
+            let mut place = Vec::new();
+            put_varint(&mut place, u64::from(source.journal));
+            put_varint(&mut place, u64::from(source.epoch));
+            put_varint(&mut place, source.sequence);
+            fields.bytes(1, &place);
+        }
+        fields.text(2, &self.via);
+        fields.number(3, u64::from(self.depth));
+        fields.number(4, self.time.0);
+        let mut block = Vec::new();
+        for entry in &self.entries {
+            put_varint(&mut block, entry.fate.code());
+            put_text(&mut block, &entry.url);
+        }
+        fields.bytes(5, &block);
+        fields.unknown(&self.unknown);
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Admitted, Malformed> {
+        let mut record = Admitted::default();
+        let unknown = read_fields(bytes, |field, value| {
+            match field {
+                1 => record.source = Some(decode_position(value)?),
+                2 => record.via = value.text()?,
+                3 => record.depth = value.number()? as u32,
+                4 => record.time = Timestamp(value.number()?),
+                5 => {
+                    let mut cursor = Cursor(value.bytes()?);
+                    while !cursor.is_empty() {
+                        record.entries.push(Admission {
+                            fate: Fate::from_code(cursor.varint()?),
+                            url: cursor.text()?.to_owned(),
+                        });
+                    }
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        record.unknown = unknown;
+        Ok(record)
+    }
+}
+
+fn decode_position(value: Value<'_>) -> Result<Position, Malformed> {
+    let mut cursor = Cursor(value.bytes()?);
+    Ok(Position {
+        journal: cursor.varint()? as u16,
+        epoch: cursor.varint()? as u32,
+        sequence: cursor.varint()?,
+    })
+}
+
+fn decode_epoch(bytes: &[u8]) -> Result<EpochStart, Malformed> {
+    let mut record = EpochStart::default();
+    record.unknown = read_fields(bytes, |field, value| {
+        match field {
+            1 => record.epoch = value.number()? as u32,
+            2 => record.shards = value.number()? as u16,
+            3 => record.time = Timestamp(value.number()?),
+            4 => record.program = value.text()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(record)
+}
+
+fn decode_seed(bytes: &[u8]) -> Result<Seed, Malformed> {
+    let mut record = Seed::default();
+    record.unknown = read_fields(bytes, |field, value| {
+        match field {
+            1 => record.url = value.text()?,
+            2 => record.time = Timestamp(value.number()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(record)
+}
+
+fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
+    let mut record = HostEvent::default();
+    record.unknown = read_fields(bytes, |field, value| {
+        match field {
+            1 => record.host = value.text()?,
+            2 => record.time = Timestamp(value.number()?),
+            3 => record.event = value.text()?,
+            4 => record.detail = value.text()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(record)
+}
+
+fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
+    let mut record = Control::default();
+    record.unknown = read_fields(bytes, |field, value| {
+        match field {
+            1 => record.time = Timestamp(value.number()?),
+            2 => record.command = value.text()?,
+            3 => record.detail = value.text()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fate::Outcome;
+    use crate::visit::{Extent, Fact, FactValue, LinkRecord};
+
+    fn sample() -> Vec<Record> {
+        let mut visit = Visit::new("http://a.test/", 3, Outcome::HttpError, Timestamp(12));
+        visit.status = 503;
+        visit.payload_digest = Some([7; 20]);
+        visit.content = Some(u128::MAX - 5);
+        visit.extents.push(Extent {
+            file: "a.warc.gz".into(),
+            offset: 9,
+            length: 300,
+        });
+        visit.facts.push(Fact {
+            name: "tags".into(),
+            value: FactValue::Number(17),
+        });
+        visit.links.push(LinkRecord {
+            url: "http://b.test/ü".into(),
+            kind: 3,
+            fate: Fate::Nofollow,
+            rel: "nofollow".into(),
+            anchor: "more".into(),
+        });
+        vec![
+            Record::Visit(Box::new(visit)),
+            Record::Seed(Seed {
+                url: "http://a.test/".into(),
+                ..Seed::default()
+            }),
+            Record::Admitted(Admitted {
+                source: Some(Position {
+                    journal: 2,
+                    epoch: 5,
+                    sequence: 1 << 40,
+                }),
+                via: "http://a.test/".into(),
+                depth: 4,
+                entries: vec![Admission {
+                    url: "http://c.test/".into(),
+                    fate: Fate::Queued,
+                }],
+                ..Admitted::default()
+            }),
+            Record::Other {
+                kind: 200,
+                bytes: vec![1, 2, 3],
+            },
+        ]
+    }
+
+    #[test]
+    fn records_come_back_as_they_were() {
+        for record in sample() {
+            let mut bytes = Vec::new();
+            record.encode(&mut bytes);
+            assert_eq!(Record::decode(&bytes), Ok(record));
+        }
+    }
+
+    #[test]
+    fn a_cut_record_never_panics() {
+        for record in sample() {
+            let mut bytes = Vec::new();
+            record.encode(&mut bytes);
+            for length in 0..bytes.len() {
+                let _ = Record::decode(&bytes[..length]);
+            }
+        }
+    }
+}
