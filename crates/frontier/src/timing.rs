@@ -1,0 +1,232 @@
+//! The bench of lanes and the timing heap: *take* and *put back*.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::lane::{Entry, Lane, LaneId, Queued};
+use crate::order::Order;
+
+/// How a host is to be treated.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Turns that may be under way at one name.
+    pub per_host: usize,
+    /// From the end of a visit (and from its start) to the next one's start.
+    pub delay: Duration,
+    /// Visits in one turn, where the delay is zero.
+    pub visits_per_turn: usize,
+}
+
+/// The right to visit a lane. There is no way to make one but to take it,
+/// and the frontier keeps the lane from others until it is put back.
+#[derive(Debug)]
+pub struct Turn {
+    lane: LaneId,
+    visits_left: usize,
+    /// A seat that was handed over while the lane waited for its address.
+    pub seat: Option<IpAddr>,
+}
+
+impl Turn {
+    pub fn lane(&self) -> LaneId {
+        self.lane
+    }
+
+    /// Use up one visit; `false` if the turn has none left.
+    pub fn spend(&mut self) -> bool {
+        let granted = self.visits_left > 0;
+        self.visits_left = self.visits_left.saturating_sub(1);
+        granted
+    }
+
+    pub fn is_spent(&self) -> bool {
+        self.visits_left == 0
+    }
+}
+
+pub struct Frontier {
+    order: Order,
+    pace: Pace,
+    lanes: HashMap<LaneId, Lane>,
+    heap: BinaryHeap<Reverse<(Duration, u64, LaneId)>>,
+    sequence: u64,
+    queued: usize,
+}
+
+impl Frontier {
+    pub fn new(order: Order, pace: Pace) -> Frontier {
+        Frontier {
+            order,
+            pace,
+            lanes: HashMap::new(),
+            heap: BinaryHeap::new(),
+            sequence: 0,
+            queued: 0,
+        }
+    }
+
+    /// URLs that wait.
+    pub fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Names that have URLs waiting, a turn under way, or a delay to keep.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Put a URL into its lane's queue.
+    pub fn admit(&mut self, lane: LaneId, item: Queued) {
+        self.sequence += 1;
+        let entry = Entry {
+            priority: self.order.priority(item.depth, self.sequence),
+            sequence: self.sequence,
+            item,
+        };
+        self.lanes.entry(lane).or_default().queue.push(entry);
+        self.queued += 1;
+        self.schedule(lane);
+    }
+
+    /// No turn of this lane begins before `earliest`.
+    pub fn hold(&mut self, lane: LaneId, earliest: Duration) {
+        let entry = self.lanes.entry(lane).or_default();
+        entry.next_allowed_at = entry.next_allowed_at.max(earliest);
+        self.schedule(lane);
+    }
+
+    /// The host asks for more time between visits than is configured.
+    pub fn set_own_delay(&mut self, lane: LaneId, delay: Duration) {
+        if let Some(lane) = self.lanes.get_mut(&lane) {
+            lane.own_delay = delay;
+        }
+    }
+
+    /// Take the lane whose time has come first, if any has.
+    pub fn take(&mut self, now: Duration) -> Option<Turn> {
+        while let Some(&Reverse((due, _, id))) = self.heap.peek() {
+            if due > now {
+                return None;
+            }
+            self.heap.pop();
+            let Some(lane) = self.lanes.get_mut(&id) else {
+                continue;
+            };
+            lane.scheduled = false;
+            if lane.next_allowed_at > now {
+                self.schedule(id);
+                continue;
+            }
+            if lane.queue.is_empty() {
+                if lane.taken == 0 && lane.seat.is_none() {
+                    self.lanes.remove(&id);
+                }
+                continue;
+            }
+            lane.taken += 1;
+            let delay = self.pace.delay.max(lane.own_delay);
+            lane.next_allowed_at = now + delay;
+            let turn = Turn {
+                lane: id,
+                visits_left: if delay.is_zero() {
+                    self.pace.visits_per_turn
+                } else {
+                    1
+                },
+                seat: lane.seat.take(),
+            };
+            self.schedule(id);
+            return Some(turn);
+        }
+        None
+    }
+
+    /// The URL this turn would visit next.
+    pub fn peek(&self, turn: &Turn) -> Option<&Queued> {
+        Some(&self.lanes.get(&turn.lane)?.queue.peek()?.item)
+    }
+
+    /// The URL this turn visits next: it leaves the queue.
+    pub fn pop(&mut self, turn: &Turn) -> Option<Queued> {
+        let entry = self.lanes.get_mut(&turn.lane)?.queue.pop()?;
+        self.queued -= 1;
+        Some(entry.item)
+    }
+
+    /// End a turn. The lane's next one begins no sooner than its delay after
+    /// `now`, nor before `earliest`.
+    pub fn put_back(&mut self, turn: Turn, now: Duration, earliest: Duration) {
+        let Some(lane) = self.lanes.get_mut(&turn.lane) else {
+            return;
+        };
+        lane.taken = lane.taken.saturating_sub(1);
+        let delay = self.pace.delay.max(lane.own_delay);
+        lane.next_allowed_at = lane.next_allowed_at.max(now + delay).max(earliest);
+        self.schedule(turn.lane);
+    }
+
+    /// End a turn in which nothing was asked of the host: the lane waits in
+    /// its address's row until `wake`.
+    pub fn wait_for_address(&mut self, turn: Turn) {
+        if let Some(lane) = self.lanes.get_mut(&turn.lane) {
+            lane.taken = lane.taken.saturating_sub(1);
+            lane.waits_for_address = true;
+        }
+    }
+
+    /// A seat at its address was handed to this lane. `false` if the lane is
+    /// gone: the seat must go to another.
+    pub fn wake(&mut self, lane: LaneId, seat: IpAddr) -> bool {
+        match self.lanes.get_mut(&lane) {
+            Some(entry) if entry.waits_for_address && !entry.queue.is_empty() => {
+                entry.waits_for_address = false;
+                entry.seat = Some(seat);
+                self.schedule(lane);
+                true
+            }
+            Some(entry) => {
+                entry.waits_for_address = false;
+                self.schedule(lane);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Count a visit that failed, or forget the failures after a good one.
+    /// Returns how many have failed in a row.
+    pub fn note_failure(&mut self, lane: LaneId, failed: bool) -> u32 {
+        let Some(lane) = self.lanes.get_mut(&lane) else {
+            return 0;
+        };
+        lane.failures = if failed { lane.failures + 1 } else { 0 };
+        lane.failures
+    }
+
+    /// When the next lane may be taken.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.heap.peek().map(|Reverse((due, _, _))| *due)
+    }
+
+    /// The URLs that wait, lane by lane, in no particular order.
+    pub fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        let entries = self.lanes.values().flat_map(|lane| lane.queue.iter());
+        entries.map(|entry| &entry.item)
+    }
+
+    /// Give the lane its one entry in the heap, if it may be taken at all.
+    fn schedule(&mut self, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(&id) else {
+            return;
+        };
+        if lane.scheduled || lane.waits_for_address || lane.taken >= self.pace.per_host {
+            return;
+        }
+        lane.scheduled = true;
+        self.sequence += 1;
+        self.heap
+            .push(Reverse((lane.next_allowed_at, self.sequence, id)));
+    }
+}

@@ -1,0 +1,134 @@
+//! Politeness proved without sleeping: simulated time, every rule at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhumb_frontier::{Frontier, LaneId, Order, Pace, Queued, Turn};
+use rhumb_url::Url;
+
+fn item(host: u64, page: u64, depth: u32) -> Queued {
+    Queued {
+        url: Url::parse(&format!("http://h{host}.test/{page}")).unwrap(),
+        depth,
+        attempts: 0,
+        via: Arc::from(""),
+    }
+}
+
+fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn frontier(order: Order, per_host: usize, delay: Duration) -> Frontier {
+    Frontier::new(
+        order,
+        Pace {
+            per_host,
+            delay,
+            visits_per_turn: 10,
+        },
+    )
+}
+
+#[test]
+fn a_taken_host_cannot_be_taken_again() {
+    let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
+    frontier.admit(LaneId(1), item(1, 1, 0));
+    frontier.admit(LaneId(1), item(1, 2, 0));
+    let turn = frontier.take(millis(0)).unwrap();
+    assert!(frontier.take(millis(1000)).is_none());
+    frontier.admit(LaneId(1), item(1, 3, 0));
+    assert!(frontier.take(millis(1000)).is_none());
+    frontier.put_back(turn, millis(1000), Duration::ZERO);
+    assert!(frontier.take(millis(1000)).is_some());
+}
+
+#[test]
+fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
+    for (per_host, delay) in [(1, 0), (1, 100), (2, 100), (3, 7)] {
+        let mut frontier = frontier(Order::Bfs, per_host, millis(delay));
+        for host in 0..20 {
+            for page in 0..=host {
+                frontier.admit(LaneId(host), item(host, page, 0));
+            }
+        }
+        let mut now = millis(0);
+        let mut open: Vec<(Duration, LaneId, Turn)> = Vec::new();
+        let mut last_start: HashMap<LaneId, Duration> = HashMap::new();
+        let mut last_end: HashMap<LaneId, Duration> = HashMap::new();
+        let mut visited = 0;
+        let mut random = 12345u64;
+        while frontier.queued() > 0 || !open.is_empty() {
+            while open.len() < 8 {
+                let Some(mut turn) = frontier.take(now) else {
+                    break;
+                };
+                let lane = turn.lane();
+                if delay > 0 {
+                    for seen in [last_start.get(&lane), last_end.get(&lane)] {
+                        assert!(seen.is_none_or(|&at| now >= at + millis(delay)));
+                    }
+                }
+                let others = open.iter().filter(|(_, l, _)| *l == lane).count();
+                assert!(others < per_host);
+                while turn.spend() && frontier.pop(&turn).is_some() {
+                    visited += 1;
+                }
+                last_start.insert(lane, now);
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+                open.push((now + millis(random >> 58), lane, turn));
+            }
+            now += millis(1);
+            for (end, lane, turn) in std::mem::take(&mut open) {
+                if end <= now {
+                    last_end.insert(lane, now);
+                    frontier.put_back(turn, now, Duration::ZERO);
+                } else {
+                    open.push((end, lane, turn));
+                }
+            }
+        }
+        assert_eq!(visited, 210);
+    }
+}
+
+#[test]
+fn a_turn_is_one_visit_where_there_is_a_delay() {
+    let mut frontier = frontier(Order::Bfs, 1, millis(10));
+    frontier.admit(LaneId(1), item(1, 1, 0));
+    let mut turn = frontier.take(millis(0)).unwrap();
+    assert!(turn.spend());
+    assert!(!turn.spend());
+}
+
+#[test]
+fn breadth_and_depth_first() {
+    for (order, expected) in [(Order::Bfs, [1, 3, 2, 4]), (Order::Dfs, [4, 3, 2, 1])] {
+        let mut frontier = frontier(order, 1, Duration::ZERO);
+        for (page, depth) in [(1, 0), (2, 2), (3, 1), (4, 2)] {
+            frontier.admit(LaneId(1), item(1, page, depth));
+        }
+        let turn = frontier.take(millis(0)).unwrap();
+        for page in expected {
+            let popped = frontier.pop(&turn).unwrap();
+            assert_eq!(popped.url.path(), format!("/{page}"));
+        }
+    }
+}
+
+#[test]
+fn hosts_without_work_are_forgotten_after_their_delay() {
+    let mut frontier = frontier(Order::Bfs, 1, millis(50));
+    frontier.admit(LaneId(1), item(1, 1, 0));
+    let turn = frontier.take(millis(0)).unwrap();
+    frontier.pop(&turn);
+    frontier.put_back(turn, millis(10), Duration::ZERO);
+    frontier.admit(LaneId(1), item(1, 2, 0));
+    assert!(frontier.take(millis(59)).is_none(), "the delay is kept");
+    let turn = frontier.take(millis(60)).unwrap();
+    frontier.pop(&turn);
+    frontier.put_back(turn, millis(60), Duration::ZERO);
+    assert!(frontier.take(millis(1000)).is_none());
+    assert_eq!(frontier.lanes(), 0);
+}
