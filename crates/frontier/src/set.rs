@@ -32,6 +32,13 @@ pub struct MemorySet {
     answers: VecDeque<Answer>,
 }
 
+impl MemorySet {
+    /// Whether a key is there, without entering it.
+    pub fn contains(&self, key: &UrlKey) -> bool {
+        self.keys.contains(key)
+    }
+}
+
 impl UrlSet for MemorySet {
     fn offer(&mut self, ticket: Ticket, keys: &[UrlKey]) {
         let new = keys.iter().map(|key| self.keys.insert(*key)).collect();

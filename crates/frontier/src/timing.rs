@@ -97,6 +97,13 @@ impl Frontier {
         self.schedule(lane);
     }
 
+    /// No turn of any lane that is known now begins before `earliest`.
+    pub fn hold_all(&mut self, earliest: Duration) {
+        for lane in self.lanes.values_mut() {
+            lane.next_allowed_at = lane.next_allowed_at.max(earliest);
+        }
+    }
+
     /// The host asks for more time between visits than is configured.
     pub fn set_own_delay(&mut self, lane: LaneId, delay: Duration) {
         if let Some(lane) = self.lanes.get_mut(&lane) {

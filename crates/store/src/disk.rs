@@ -132,8 +132,8 @@ impl Disk for RealDisk {
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        let stat = rustix::fs::statvfs(path)?;
-        Ok(stat.f_bavail * stat.f_frsize)
+        let stat = nix::sys::statvfs::statvfs(path)?;
+        Ok(u64::from(stat.blocks_available()) * u64::from(stat.fragment_size()))
     }
 }
 

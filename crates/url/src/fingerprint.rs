@@ -57,3 +57,71 @@ impl Fingerprinter {
         Partition((hash % u64::from(PARTITIONS)) as u16)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL")
+    }
+
+    #[test]
+    fn urls_of_one_host_stand_together() {
+        let print = Fingerprinter::new(1);
+        let (a, b) = (url("http://a.example/x"), url("http://a.example/y"));
+        assert_eq!(print.key(&a), print.key(&a));
+        assert_eq!(print.key(&a).host, print.key(&b).host);
+        assert_ne!(print.key(&a).url, print.key(&b).url);
+        assert_eq!(print.host(&a), print.key(&b).host);
+    }
+
+    #[test]
+    fn scheme_port_and_seed_make_another_host() {
+        let print = Fingerprinter::new(1);
+        let hosts: std::collections::HashSet<u64> = [
+            "http://a.example/",
+            "https://a.example/",
+            "http://a.example:8080/",
+            "http://b.example/",
+        ]
+        .iter()
+        .map(|text| print.host(&url(text)))
+        .collect();
+        assert_eq!(hosts.len(), 4);
+        let other = Fingerprinter::new(2);
+        let a = url("http://a.example/");
+        assert_ne!(print.key(&a), other.key(&a));
+        assert_ne!(print.name("a.example"), other.name("a.example"));
+    }
+
+    #[test]
+    fn partitions_are_within_bounds_and_spread() {
+        let print = Fingerprinter::new(1);
+        let mut used = std::collections::HashSet::new();
+        for site in 0..10_000 {
+            let partition = print.partition(&format!("site{site}.example"));
+            assert!(partition.0 < PARTITIONS);
+            used.insert(partition);
+        }
+        assert!(used.len() > 1000, "{} partitions used", used.len());
+        assert_eq!(print.partition("a.example"), print.partition("a.example"));
+    }
+
+    #[test]
+    fn shards_own_even_contiguous_shares() {
+        for shards in [1, 2, 3, 7, 16, 1024] {
+            let mut owned = vec![0u32; shards];
+            let mut last = 0;
+            for partition in 0..PARTITIONS {
+                let shard = Partition(partition).shard(shards);
+                assert!(shard == last || shard == last + 1);
+                last = shard;
+                owned[shard] += 1;
+            }
+            let least = owned.iter().min().copied().unwrap_or(0);
+            let most = owned.iter().max().copied().unwrap_or(0);
+            assert!(least > 0 && most - least <= 1, "{shards}: {least}..{most}");
+        }
+    }
+}

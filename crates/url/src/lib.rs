@@ -6,12 +6,21 @@
 //!
 //! It is pure: no I/O, no clock, no global state.
 
+mod base;
 mod fingerprint;
 mod host;
 mod normal;
+#[cfg(test)]
+mod odd;
+mod percent;
+mod plain;
+mod refusal;
 mod scope;
+mod seed;
 
+pub use base::Base;
 pub use fingerprint::{Fingerprinter, PARTITIONS, Partition, UrlKey};
-pub use host::{Host, Scheme, site_of};
-pub use normal::{NORMALISER_VERSION, Refusal, Url};
+pub use host::{Host, Scheme, site_of, suffix_list_version};
+pub use normal::{NORMALISER_VERSION, Url};
+pub use refusal::Refusal;
 pub use scope::{Scope, ScopeRule};

@@ -1,0 +1,238 @@
+//! The commit: a shard's one I/O thread, which makes visits true.
+//!
+//! Order: the archive's records, then the journal record that names where
+//! they stand. That record is the commit. Whatever has gathered while the
+//! thread was writing becomes the next group.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rhumb_store::{Archive, Clock, Exchange, Journal, Record, Visit};
+use tokio::sync::mpsc::{
+    UnboundedReceiver, UnboundedSender, error::TryRecvError, unbounded_channel,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::door::Message;
+use crate::shared::Shared;
+
+/// A group is written when it holds this much, at the latest.
+const GROUP_BYTES: usize = 1 << 20;
+/// What a visit weighs besides its document.
+const VISIT_KIB: usize = 8;
+
+pub enum Work {
+    Visit {
+        visit: Box<Visit>,
+        exchange: Option<Exchange<Bytes>>,
+        /// Its share of the bytes that may wait.
+        room: OwnedSemaphorePermit,
+    },
+    Record(Record),
+}
+
+/// The shard's end: hands over work and waits while too much is waiting.
+#[derive(Clone)]
+pub struct Committer {
+    work: UnboundedSender<Work>,
+    room: Arc<Semaphore>,
+    room_kib: usize,
+}
+
+impl Committer {
+    pub fn new(commit_bytes: u64) -> (Committer, UnboundedReceiver<Work>) {
+        let (work, receiver) = unbounded_channel();
+        let room_kib = ((commit_bytes >> 10) as usize).clamp(VISIT_KIB, Semaphore::MAX_PERMITS);
+        let committer = Committer {
+            work,
+            room: Arc::new(Semaphore::new(room_kib)),
+            room_kib,
+        };
+        (committer, receiver)
+    }
+
+    pub async fn visit(&self, visit: Box<Visit>, exchange: Option<Exchange<Bytes>>) {
+        let bytes = exchange.as_ref().map_or(0, |e| e.wire.len());
+        let kib = (bytes >> 10).saturating_add(VISIT_KIB).min(self.room_kib);
+        let room = Arc::clone(&self.room).acquire_many_owned(kib as u32).await;
+        // The semaphore is never closed; a closed channel means that the
+        // thread has failed, and has said so.
+        if let Ok(room) = room {
+            let _ = self.work.send(Work::Visit {
+                visit,
+                exchange,
+                room,
+            });
+        }
+    }
+
+    pub fn record(&self, record: Record) {
+        let _ = self.work.send(Work::Record(record));
+    }
+}
+
+/// The thread's body: until the shard hangs up, or the disk fails.
+pub fn run(
+    mut work: UnboundedReceiver<Work>,
+    mut journal: Journal,
+    mut archive: Option<Archive>,
+    shared: &Shared,
+    shard: usize,
+) {
+    let result = commit_all(&mut work, &mut journal, &mut archive, shared, shard);
+    if let Err(reason) = result {
+        shared.doors[shard].put(Message::CommitFailed(reason));
+        // Let whoever waits for room go on: the shard is about to stop.
+        while work.blocking_recv().is_some() {}
+    }
+}
+
+fn commit_all(
+    work: &mut UnboundedReceiver<Work>,
+    journal: &mut Journal,
+    archive: &mut Option<Archive>,
+    shared: &Shared,
+    shard: usize,
+) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let mut sync = SyncTimer::new(&shared.clock, shared.config.sync_interval);
+    loop {
+        let wait = sync.due_in();
+        let first = runtime.block_on(async {
+            match wait {
+                None => Ok(work.recv().await),
+                Some(wait) => tokio::time::timeout(wait, work.recv()).await,
+            }
+        });
+        match first {
+            Ok(Some(first)) => {
+                commit_group(first, work, journal, archive, shared, shard)?;
+                sync.written();
+            }
+            Ok(None) => {
+                sync_both(journal, archive)?;
+                return Ok(());
+            }
+            Err(_) => {}
+        }
+        if sync.is_due() {
+            sync_both(journal, archive)?;
+            sync.synced();
+        }
+    }
+}
+
+fn commit_group(
+    first: Work,
+    work: &mut UnboundedReceiver<Work>,
+    journal: &mut Journal,
+    archive: &mut Option<Archive>,
+    shared: &Shared,
+    shard: usize,
+) -> Result<(), String> {
+    let mut visits = Vec::new();
+    let mut rooms = Vec::new();
+    let mut next = Some(first);
+    while let Some(item) = next {
+        match item {
+            Work::Record(record) => {
+                journal.push(&record);
+            }
+            Work::Visit {
+                mut visit,
+                exchange,
+                room,
+            } => {
+                if let (Some(archive), Some(exchange)) = (archive.as_mut(), &exchange) {
+                    visit.extents = archive
+                        .add(exchange)
+                        .map_err(|error| format!("the archive cannot be written: {error}"))?;
+                }
+                let record = Record::Visit(visit);
+                let position = journal.push(&record);
+                if let Record::Visit(visit) = record {
+                    visits.push((position, visit));
+                }
+                rooms.push(room);
+            }
+        }
+        let gathered = journal.pending_bytes() + archive.as_ref().map_or(0, Archive::pending_bytes);
+        next = match work.try_recv() {
+            Ok(item) if gathered < GROUP_BYTES => Some(item),
+            Ok(item) => {
+                write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
+                Some(item)
+            }
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+        };
+    }
+    write_group(journal, archive, &mut visits, &mut rooms, shared, shard)
+}
+
+fn write_group(
+    journal: &mut Journal,
+    archive: &mut Option<Archive>,
+    visits: &mut Vec<(rhumb_store::Position, Box<Visit>)>,
+    rooms: &mut Vec<OwnedSemaphorePermit>,
+    shared: &Shared,
+    shard: usize,
+) -> Result<(), String> {
+    if let Some(archive) = archive {
+        archive
+            .flush()
+            .map_err(|error| format!("the archive cannot be written: {error}"))?;
+    }
+    journal.commit().map_err(|error| error.to_string())?;
+    rooms.clear();
+    if !visits.is_empty() {
+        shared.doors[shard].put(Message::Committed(std::mem::take(visits)));
+    }
+    Ok(())
+}
+
+fn sync_both(journal: &mut Journal, archive: &mut Option<Archive>) -> Result<(), String> {
+    if let Some(archive) = archive {
+        archive
+            .sync()
+            .map_err(|error| format!("the archive cannot be synced: {error}"))?;
+    }
+    journal.sync().map_err(|error| error.to_string())
+}
+
+/// When what was written must be made durable.
+struct SyncTimer<'a> {
+    clock: &'a Arc<dyn Clock>,
+    interval: Duration,
+    due: Option<Duration>,
+}
+
+impl SyncTimer<'_> {
+    fn new(clock: &Arc<dyn Clock>, interval: Duration) -> SyncTimer<'_> {
+        SyncTimer {
+            clock,
+            interval,
+            due: None,
+        }
+    }
+
+    fn written(&mut self) {
+        let due = self.clock.elapsed() + self.interval;
+        self.due.get_or_insert(due);
+    }
+
+    fn due_in(&self) -> Option<Duration> {
+        Some(self.due?.saturating_sub(self.clock.elapsed()))
+    }
+
+    fn is_due(&self) -> bool {
+        self.due_in().is_some_and(|wait| wait.is_zero())
+    }
+
+    fn synced(&mut self) {
+        self.due = None;
+    }
+}

@@ -1,0 +1,209 @@
+//! From files, environment and flags to one configuration.
+
+use std::path::{Path, PathBuf};
+
+use super::Config;
+
+pub const ENV_PREFIX: &str = "RHUMB_";
+
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum ConfigError {
+    #[error("unknown setting `{key}`{}", suggestion.as_ref().map(|s| format!("; did you mean `{s}`?")).unwrap_or_default())]
+    UnknownKey {
+        key: String,
+        suggestion: Option<&'static str>,
+    },
+    #[error("setting `{key}`: {reason}")]
+    Value { key: String, reason: String },
+    #[error("{}: {reason}", path.display())]
+    File { path: PathBuf, reason: String },
+    #[error("`{0}` is not of the form key=value")]
+    NotAPair(String),
+}
+
+impl ConfigError {
+    pub(crate) fn value(key: &str, reason: String) -> ConfigError {
+        ConfigError::Value {
+            key: key.to_owned(),
+            reason,
+        }
+    }
+
+    pub(super) fn unknown_key(key: &str) -> ConfigError {
+        let nearest = Config::KEYS
+            .iter()
+            .map(|known| (distance(key, known.name), known.name))
+            .min();
+        ConfigError::UnknownKey {
+            key: key.to_owned(),
+            suggestion: nearest
+                .filter(|(distance, name)| *distance <= name.len().max(key.len()) / 2)
+                .map(|(_, name)| name),
+        }
+    }
+}
+
+/// Layers a configuration: later calls win over earlier ones.
+#[derive(Default)]
+pub struct Loader {
+    config: Config,
+}
+
+impl Loader {
+    pub fn file(mut self, path: &Path) -> Result<Loader, ConfigError> {
+        let failed = |reason: String| ConfigError::File {
+            path: path.to_owned(),
+            reason,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let table: toml::Table =
+            toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        for (key, value) in &table {
+            let text = plain(value).ok_or_else(|| {
+                failed(format!("`{key}` is neither a value nor a list of values"))
+            })?;
+            self.config
+                .set(key, &text)
+                .map_err(|error| failed(error.to_string()))?;
+        }
+        Ok(self)
+    }
+
+    /// `RHUMB_KEY=value` for every key. A variable that names no key is an
+    /// error, as an unknown key in a file is.
+    pub fn environment(
+        mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Loader, ConfigError> {
+        for (name, text) in variables {
+            if let Some(key) = name.strip_prefix(ENV_PREFIX) {
+                self.config.set(&key.to_ascii_lowercase(), &text)?;
+            }
+        }
+        Ok(self)
+    }
+
+    pub fn set(mut self, key: &str, text: &str) -> Result<Loader, ConfigError> {
+        self.config.set(&key.replace('-', "_"), text)?;
+        Ok(self)
+    }
+
+    /// `key=value`, as after `--set`.
+    pub fn pair(self, pair: &str) -> Result<Loader, ConfigError> {
+        let (key, text) = pair
+            .split_once('=')
+            .ok_or_else(|| ConfigError::NotAPair(pair.to_owned()))?;
+        self.set(key.trim(), text.trim())
+    }
+
+    pub fn finish(self) -> Result<Config, ConfigError> {
+        let config = self.config;
+        let positive = [
+            ("threads", config.threads),
+            ("connections", config.connections),
+            ("per_host", config.per_host),
+            ("per_address", config.per_address),
+            ("visits_per_turn", config.visits_per_turn),
+            ("robots_cache", config.robots_cache),
+            ("exchange_batches", config.exchange_batches),
+        ];
+        for (key, value) in positive {
+            if value == 0 {
+                return Err(ConfigError::value(key, "must be at least 1".to_owned()));
+            }
+        }
+        if config.threads > 256 {
+            return Err(ConfigError::value("threads", "at most 256".to_owned()));
+        }
+        if config.agent.trim().is_empty() || config.agent.chars().any(char::is_control) {
+            return Err(ConfigError::value(
+                "agent",
+                "must be a line of text".to_owned(),
+            ));
+        }
+        Ok(config)
+    }
+}
+
+fn plain(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Array(items) => {
+            let parts: Option<Vec<String>> = items.iter().map(plain).collect();
+            Some(parts?.join(","))
+        }
+        _ => None,
+    }
+}
+
+/// Edits (insert, delete, replace) from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limit;
+
+    #[test]
+    fn an_unknown_key_suggests_the_nearest() {
+        let error = Config::default().set("max_page", "3").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unknown setting `max_page`; did you mean `max_pages`?"
+        );
+        let error = Config::default().set("zzzzzzzz", "3").unwrap_err();
+        assert_eq!(error.to_string(), "unknown setting `zzzzzzzz`");
+    }
+
+    #[test]
+    fn flag_wins_over_environment_over_file_over_default() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("crawl.toml");
+        std::fs::write(&path, "max_pages = 1\nconnections = 5\nretries = 9\n").unwrap();
+        let environment = [
+            ("RHUMB_MAX_PAGES".to_owned(), "2".to_owned()),
+            ("RHUMB_RETRIES".to_owned(), "8".to_owned()),
+            ("HOME".to_owned(), "/".to_owned()),
+        ];
+        let config = Loader::default()
+            .file(&path)
+            .and_then(|l| l.environment(environment.into_iter()))
+            .and_then(|l| l.set("max-pages", "3"))
+            .and_then(Loader::finish)
+            .unwrap();
+        assert_eq!(config.max_pages, Limit(Some(3)));
+        assert_eq!(config.retries, 8);
+        assert_eq!(config.connections, 5);
+        assert_eq!(config.per_host, 1);
+    }
+
+    #[test]
+    fn the_printed_configuration_reads_back_as_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("crawl.toml");
+        let mut config = Config::default();
+        config
+            .set("resolve", "a.test=127.0.0.1, b.test=::1")
+            .unwrap();
+        config.set("delay", "250ms").unwrap();
+        std::fs::write(&path, config.to_toml()).unwrap();
+        let again = Loader::default().file(&path).and_then(Loader::finish);
+        assert_eq!(again.unwrap(), config);
+    }
+}

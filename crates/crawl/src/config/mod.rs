@@ -1,0 +1,152 @@
+//! Every setting of a crawl, in one place.
+//!
+//! A key is a flag (`--max-pages`), an environment variable
+//! (`RHUMB_MAX_PAGES`) and a line in `crawl.toml` (`max_pages = 100`). The
+//! flag wins over the environment, the environment over the file, the file
+//! over the default given here.
+
+mod load;
+mod value;
+
+use std::time::Duration;
+
+use rhumb_frontier::Order;
+use rhumb_store::ArchiveFormat;
+use rhumb_url::ScopeRule;
+
+pub use load::{ConfigError, ENV_PREFIX, Loader};
+pub use value::{Limit, Size, TimeLimit, Value};
+
+/// What is known of a setting besides its value.
+pub struct Key {
+    pub name: &'static str,
+    pub group: &'static str,
+    /// One sentence for people.
+    pub help: &'static str,
+}
+
+macro_rules! settings {
+    ($($group:literal { $($name:ident: $type:ty = $default:expr, $help:literal;)* })*) => {
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Config {
+            $($(#[doc = $help] pub $name: $type,)*)*
+        }
+
+        impl Default for Config {
+            fn default() -> Config {
+                Config { $($($name: $default,)*)* }
+            }
+        }
+
+        impl Config {
+            pub const KEYS: &[Key] = &[$($(Key {
+                name: stringify!($name),
+                group: $group,
+                help: $help,
+            },)*)*];
+
+            /// Set one key from its text.
+            pub fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+                match key {
+                    $($(stringify!($name) => {
+                        self.$name = Value::parse(text)
+                            .map_err(|reason| ConfigError::value(key, reason))?;
+                    })*)*
+                    _ => return Err(ConfigError::unknown_key(key)),
+                }
+                Ok(())
+            }
+
+            /// A key's value as it stands in a TOML file.
+            pub fn get(&self, key: &str) -> Option<String> {
+                match key {
+                    $($(stringify!($name) => Some(self.$name.toml()),)*)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fn list(items: &str) -> Vec<String> {
+    items.split_whitespace().map(str::to_owned).collect()
+}
+
+settings! {
+    "What to crawl" {
+        scope: ScopeRule = ScopeRule::Host, "Which links are followed: page (seeds alone), prefix (below a seed's folder), host (a seed's name), domain (its registered domain), any.";
+        max_pages: Limit = Limit(None), "End when this many pages have been fetched over the crawl's whole life.";
+        max_depth: Limit = Limit(None), "Follow links at most this many steps from a seed; 0 fetches the seeds alone.";
+        max_time: TimeLimit = TimeLimit(None), "End after this much time in one run.";
+        order: Order = Order::Bfs, "Order of visits inside a host: bfs (breadth first) or dfs (depth first).";
+        follow: Vec<String> = list("a area frame iframe link canonical refresh redirect header"), "Kinds of link that are followed; img, srcset, script, embed and others are recorded only.";
+        nofollow: bool = true, "Heed rel=nofollow, and nofollow in robots meta tags and X-Robots-Tag headers.";
+        skip_extensions: Vec<String> = list("7z aac aif apk avi avif bin bmp bz2 css deb dmg doc docx eot epub exe flac flv gif gz ico ics iso jar jpeg jpg js m4a m4v mid mkv mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx ps rar rpm svg swf tar tgz tif tiff ttf wasm wav webm webp wma wmv woff woff2 xls xlsx xz zip zst"), "Links whose path ends in one of these are not followed.";
+        types: Vec<String> = list("text/html application/xhtml+xml text/plain text/xml application/xml application/rss+xml application/atom+xml application/json"), "Content types that are downloaded; anything else is dropped once the header is read. */* takes all.";
+    }
+    "Politeness" {
+        delay: Duration = Duration::from_secs(1), "Pause between two requests to one host name.";
+        per_host: usize = 1, "Connections to one host name at a time.";
+        per_address: usize = 8, "Connections to one IP address at a time, over all hosts on it.";
+        address_delay: Duration = Duration::ZERO, "Pause between two requests to one IP address.";
+        max_crawl_delay: Duration = Duration::from_secs(60), "A longer Crawl-delay in robots.txt is cut to this.";
+        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt. Add a URL or address where you can be reached.";
+        robots_ttl: Duration = Duration::from_secs(86_400), "A robots.txt older than this is fetched again.";
+        robots_cache: usize = 1 << 18, "Hosts whose robots.txt is kept in memory.";
+        retries: usize = 2, "How often a visit that failed on the way (no connection, time-out) is tried again.";
+        retry_delay: Duration = Duration::from_secs(1), "Pause before the first retry; it doubles each time.";
+        host_failures: usize = 20, "A host is given up after this many failures in a row.";
+    }
+    "Size and speed" {
+        threads: usize = default_threads(), "Shards: threads that each crawl their own share of the sites.";
+        connections: usize = 128, "Connections open at a time, over all shards.";
+        visits_per_turn: usize = 100, "Visits in a row to one host over one connection, where the delay is zero.";
+        keep_alive: Duration = Duration::from_secs(15), "How long an idle connection is kept for its host's next visit.";
+        max_body: Size = Size(10 << 20), "A longer document is cut to this length, and marked.";
+        max_header: Size = Size(64 << 10), "A longer response header fails the visit.";
+        max_links: usize = 10_000, "Links taken from one page.";
+        max_anchor: usize = 512, "Bytes of anchor text kept per link.";
+        exchange_batches: usize = 1024, "Link messages that may wait between two shards; beyond that the receiver reads the sender's journal.";
+        commit_bytes: Size = Size(64 << 20), "Bytes of finished visits that may wait for the disk, per shard; beyond that fetching waits.";
+    }
+    "Network" {
+        connect_timeout: Duration = Duration::from_secs(10), "For a connection, TLS included, to one address.";
+        first_byte_timeout: Duration = Duration::from_secs(20), "From the request to the end of the response header.";
+        idle_timeout: Duration = Duration::from_secs(15), "Longest silence while a body is read; what came is kept and marked.";
+        total_timeout: Duration = Duration::from_secs(120), "For one visit as a whole; what came is kept and marked.";
+        resolve: Vec<String> = Vec::new(), "Fixed answers to name look-ups: HOST=ADDRESS.";
+        dns: Vec<String> = Vec::new(), "Name servers to ask, ADDRESS:PORT; the system's when empty.";
+        dns_timeout: Duration = Duration::from_secs(5), "For one question to one name server.";
+        dns_cache: usize = 65_536, "Names kept in the resolver's cache, per shard.";
+        verify_tls: bool = true, "Refuse servers whose certificate does not verify.";
+    }
+    "Storage" {
+        warc: ArchiveFormat = ArchiveFormat::Gzip, "Archive format: gzip (.warc.gz), zstd (.warc.zst) or none.";
+        warc_roll: Size = Size(1 << 30), "An archive file is closed at this size.";
+        journal_roll: Size = Size(256 << 20), "A journal segment is closed at this size.";
+        sync_interval: Duration = Duration::from_secs(1), "Longest time that committed pages are exposed to a loss of power.";
+        stop_grace: Duration = Duration::from_secs(5), "How long a stop waits for visits under way; what is abandoned is visited again later.";
+        min_free_disk: Size = Size(1 << 30), "The crawl pauses while the disk has less free space than this.";
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Config {
+    /// The whole configuration as a TOML file with a comment for every key.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        let mut group = "";
+        for key in Config::KEYS {
+            if key.group != group {
+                group = key.group;
+                out.push_str(&format!("# ── {group} ──\n\n"));
+            }
+            let value = self.get(key.name).unwrap_or_default();
+            out.push_str(&format!("# {}\n{} = {value}\n\n", key.help, key.name));
+        }
+        out
+    }
+}

@@ -1,0 +1,543 @@
+//! A crawl from opening its directory to its summary.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rhumb_fetch::{Fetcher, Resolver, SetupError};
+use rhumb_frontier::{AddressBench, Frontier, MemorySet, Pace, UrlSet};
+use rhumb_store::{
+    Archive, Clock, CrawlDirectory, DirectoryError, Disk, EpochStart, Journal, JournalError,
+    RealDisk, Record, SystemClock,
+};
+use rhumb_url::{Fingerprinter, Scope, Url};
+
+use crate::budget::PageBudget;
+use crate::commit::{self, Committer};
+use crate::config::{Config, ConfigError};
+use crate::content::ContentSeen;
+use crate::control::{Control, Ending, Pending};
+use crate::counters::{Counters, Snapshot};
+use crate::door::Door;
+use crate::exchange::Exchange;
+use crate::judge::LinkRules;
+use crate::preflight;
+use crate::recover::{Recovered, Recovery, ShardState, our_identity};
+use crate::seeds::Seeds;
+use crate::shard::Shard;
+use crate::shared::{Shared, dns_config, fetch_config};
+use crate::socket;
+use crate::summary::Summary;
+
+/// How often the engine looks at the whole.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often it tells the observer, and looks at the disk.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+/// Seeds that travel to a shard together.
+const SEEDS_AT_A_TIME: usize = 512;
+/// Mistakes among the seeds that are told one by one.
+const MISTAKES_TOLD: u64 = 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{}: {error}", path.display())]
+    Io {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error(
+        "this crawl needs up to {needed} open files, the system allows {allowed}; \
+         raise the limit (ulimit -n {needed}) or lower --connections"
+    )]
+    TooFewFiles { needed: u64, allowed: u64 },
+    #[error("a new crawl needs a seed: a URL, or --seeds FILE")]
+    NoSeeds,
+    #[error("{0}")]
+    Setup(#[from] SetupError),
+    #[error(
+        "a thread of the crawl ended by a fault of its own; `rhumb crawl --dir` goes on from the last commit"
+    )]
+    Crashed,
+}
+
+fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> CrawlError {
+    let path = path.to_owned();
+    move |error| CrawlError::Io { path, error }
+}
+
+/// Hears how the crawl goes.
+pub trait Observer {
+    /// Something a person should know.
+    fn note(&mut self, text: &str);
+    /// Several times a second.
+    fn progress(&mut self, counts: &Snapshot, control: &Handle);
+}
+
+/// A way to look at a running crawl and to steer it, from any thread.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    started: Duration,
+}
+
+impl Handle {
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.counters.snapshot()
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.shared.clock.elapsed().saturating_sub(self.started)
+    }
+
+    pub fn documents(&self) -> u64 {
+        self.shared.content.count()
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.shared.control.is_paused()
+    }
+
+    pub fn is_disk_full(&self) -> bool {
+        self.shared.control.is_disk_full()
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.shared.control.is_ending()
+    }
+
+    pub fn pause(&self, paused: bool) {
+        self.shared.control.pause(paused);
+        self.shared.ring_all();
+    }
+
+    /// Begin no more visits and end when those under way are done.
+    pub fn end(&self, ending: Ending) {
+        self.shared.control.end(ending);
+        self.shared.ring_all();
+    }
+
+    /// End without waiting; what is under way is visited again another time.
+    pub fn abandon(&self) {
+        self.shared.control.abandon();
+        self.end(Ending::Interrupted);
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+/// A crawl whose directory is locked and whose state is in memory.
+pub struct Crawl {
+    directory: CrawlDirectory,
+    handle: Handle,
+    shards: Vec<ShardState>,
+    epoch: u32,
+    recovered: Recovered,
+}
+
+impl Crawl {
+    pub fn open(dir: &Path, config: Config) -> Result<Crawl, CrawlError> {
+        Crawl::open_with(
+            dir,
+            config,
+            Arc::new(RealDisk),
+            Arc::new(SystemClock::default()),
+        )
+    }
+
+    /// Open through these doors.
+    pub fn open_with(
+        dir: &Path,
+        config: Config,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Crawl, CrawlError> {
+        let rules = LinkRules::new(&config)?;
+        fetch_config(&config)?;
+        dns_config(&config)?;
+        let needed = preflight::files_needed(&config);
+        let allowed = preflight::raise_file_limit();
+        if needed > allowed {
+            return Err(CrawlError::TooFewFiles { needed, allowed });
+        }
+        let directory = CrawlDirectory::open(&disk, dir, &our_identity(&*clock))?;
+        let config_path = directory.config();
+        disk.replace(&config_path, config.to_toml().as_bytes())
+            .map_err(io_error(&config_path))?;
+        let journal_folder = directory.journal();
+        let epoch = Journal::recover(&disk, &journal_folder)?;
+        let print = Fingerprinter::new(directory.identity().hash_seed);
+        let mut scope = Scope::new(config.scope, print);
+        let content = ContentSeen::new();
+        let counters = Counters::new(config.threads);
+        let mut shards: Vec<ShardState> = (0..config.threads)
+            .map(|_| new_shard_state(&config))
+            .collect();
+        let recovered = Recovery {
+            disk: &disk,
+            folder: &journal_folder,
+            print: &print,
+            scope: &mut scope,
+            content: &content,
+            counters: &counters,
+            delay: config.delay,
+            now: clock.elapsed(),
+            wall: clock.wall(),
+        }
+        .run(&mut shards)?;
+        cut_archive(&*disk, &directory.warc(), &recovered)?;
+        let seen: u64 = shards.iter().map(|s| s.set.count()).sum();
+        counters
+            .urls_seen
+            .store(seen, std::sync::atomic::Ordering::Relaxed);
+        let pending = Pending::default();
+        pending.add(recovered.pending);
+        let fetched = counters.snapshot().fetched;
+        let shared = Arc::new(Shared {
+            rules,
+            agent_token: rhumb_robots::product_token(&config.agent).to_owned(),
+            journal_folder,
+            print,
+            scope: RwLock::new(scope),
+            content,
+            counters,
+            control: Control::default(),
+            pending,
+            budget: PageBudget::new(config.max_pages.0, fetched),
+            addresses: AddressBench::new(config.per_address, config.address_delay),
+            exchange: Exchange::new(config.threads, config.exchange_batches),
+            doors: (0..config.threads).map(|_| Door::default()).collect(),
+            clock: Arc::clone(&clock),
+            disk,
+            config,
+        });
+        Ok(Crawl {
+            directory,
+            handle: Handle {
+                shared,
+                started: clock.elapsed(),
+            },
+            shards,
+            epoch,
+            recovered,
+        })
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Whether anything was crawled here before.
+    pub fn is_new(&self) -> bool {
+        self.recovered.seeds == 0
+    }
+
+    /// Crawl to the end, whichever comes.
+    pub fn run(self, seeds: Seeds, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
+        if self.is_new() && seeds.first().is_none() {
+            return Err(CrawlError::NoSeeds);
+        }
+        let Crawl {
+            directory,
+            handle,
+            shards,
+            epoch,
+            recovered: _,
+        } = self;
+        let shared = Arc::clone(handle.shared());
+        let fetched_before = handle.snapshot().fetched;
+        // The seeds are work too, until they have all been handed over.
+        shared.pending.add(1);
+        let mut threads = Vec::new();
+        for (id, state) in shards.into_iter().enumerate() {
+            threads.extend(start_shard(id, state, &shared, &directory, epoch)?);
+        }
+        let socket = socket::serve(&directory, &handle);
+        if let Err(error) = &socket {
+            observer.note(&format!(
+                "no local socket, so other commands cannot ask this crawl: {error}"
+            ));
+        }
+        let bad_seeds = hand_over_seeds(&shared, seeds, observer);
+        shared.pending.done(1);
+        shared.control.open();
+        shared.ring_all();
+        watch(&handle, &directory, &threads, observer);
+        drop(socket);
+        let crashed = threads
+            .into_iter()
+            .map(JoinHandle::join)
+            .filter(Result::is_err)
+            .count();
+        if crashed > 0 {
+            return Err(CrawlError::Crashed);
+        }
+        let ending = shared.control.ending().unwrap_or(Ending::Finished);
+        Ok(Summary::new(
+            directory.path().to_owned(),
+            ending,
+            handle.snapshot(),
+            fetched_before,
+            handle.elapsed(),
+            bad_seeds,
+        ))
+    }
+}
+
+pub(crate) fn new_shard_state(config: &Config) -> ShardState {
+    ShardState {
+        frontier: Frontier::new(
+            config.order,
+            Pace {
+                per_host: config.per_host,
+                delay: config.delay,
+                visits_per_turn: config.visits_per_turn,
+            },
+        ),
+        set: MemorySet::default(),
+        given_up: Default::default(),
+        unadmitted: Vec::new(),
+    }
+}
+
+/// Archive records that no journal names were never committed: cut them off.
+fn cut_archive(disk: &dyn Disk, folder: &Path, recovered: &Recovered) -> Result<(), CrawlError> {
+    for name in disk.list(folder).map_err(io_error(folder))? {
+        let path = folder.join(&name);
+        let length = disk
+            .open(&path)
+            .and_then(|file| file.length())
+            .map_err(io_error(&path))?;
+        let end = recovered.archive_ends.get(&name).copied().unwrap_or(0);
+        if length > end {
+            disk.cut(&path, end).map_err(io_error(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Start a shard's two threads: the one that crawls and the one that writes.
+fn start_shard(
+    id: usize,
+    mut state: ShardState,
+    shared: &Arc<Shared>,
+    directory: &CrawlDirectory,
+    epoch: u32,
+) -> Result<[JoinHandle<()>; 2], CrawlError> {
+    let config = &shared.config;
+    let mut journal = Journal::begin(
+        Arc::clone(&shared.disk),
+        &directory.journal(),
+        id as u16,
+        epoch,
+        config.journal_roll.0,
+    )?;
+    journal.push(&Record::Epoch(EpochStart {
+        epoch,
+        shards: shared.shards() as u16,
+        time: shared.clock.wall(),
+        program: directory.identity().program.clone(),
+        ..EpochStart::default()
+    }));
+    journal.commit()?;
+    let archive = Archive::begin(
+        Arc::clone(&shared.disk),
+        Arc::clone(&shared.clock),
+        &directory.warc(),
+        config.warc,
+        id as u16,
+        epoch,
+        directory.identity().hash_seed,
+        config.warc_roll.0,
+        warcinfo_fields(config),
+    )
+    .map_err(io_error(&directory.warc()))?;
+    let (committer, work) = Committer::new(config.commit_bytes.0);
+    let fetcher = Fetcher::new(fetch_config(config)?)?;
+    let dns = dns_config(config)?;
+    let unadmitted = std::mem::take(&mut state.unadmitted);
+
+    let for_writer = Arc::clone(shared);
+    let writer = spawn(format!("commit-{id}"), move || {
+        commit::run(work, journal, archive, &for_writer, id);
+    })?;
+    let shared = Arc::clone(shared);
+    let crawler = spawn(format!("shard-{id}"), move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let failed = |reason: String| {
+            shared.control.end(Ending::Failed(reason));
+            shared.ring_all();
+        };
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => return failed(format!("shard {id} cannot start: {error}")),
+        };
+        let local = tokio::task::LocalSet::new();
+        let crawling = local.run_until(async {
+            match Resolver::new(&dns) {
+                Ok(resolver) => {
+                    let shared = Arc::clone(&shared);
+                    let shard = Shard::new(id, shared, state, fetcher, resolver, committer);
+                    Rc::new(shard).run(unadmitted).await;
+                }
+                Err(error) => failed(format!("shard {id}: name look-ups cannot start: {error}")),
+            }
+        });
+        runtime.block_on(crawling);
+    })?;
+    Ok([crawler, writer])
+}
+
+fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, CrawlError> {
+    std::thread::Builder::new()
+        .name(name)
+        .spawn(body)
+        .map_err(io_error(Path::new("thread")))
+}
+
+fn warcinfo_fields(config: &Config) -> String {
+    format!(
+        "software: rhumb/{}\r\nformat: WARC File Format 1.1\r\n\
+         conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n\
+         robots: obey\r\nhttp-header-user-agent: {}\r\n",
+        env!("CARGO_PKG_VERSION"),
+        config.agent
+    )
+}
+
+/// Stream the seeds to the shards that own them. Returns how many were none.
+fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -> u64 {
+    let mut batches: Vec<Vec<Url>> = vec![Vec::new(); shared.shards()];
+    let mut bad = 0;
+    let send = |shard: usize, batch: &mut Vec<Url>| {
+        if !batch.is_empty() {
+            shared.pending.add(1);
+            shared.doors[shard].put_seeds(std::mem::take(batch));
+        }
+    };
+    let mut mistakes: Vec<String> = seeds.skipped().iter().map(ToString::to_string).collect();
+    let mut seeds = seeds.into_iter();
+    loop {
+        for mistake in mistakes.drain(..) {
+            bad += 1;
+            if bad <= MISTAKES_TOLD {
+                observer.note(&format!("passed over: {mistake}"));
+            }
+        }
+        if shared.control.is_ending() {
+            break;
+        }
+        match seeds.next() {
+            None => break,
+            Some(Err(error)) => mistakes.push(error.to_string()),
+            Some(Ok(url)) => {
+                let mut scope = shared.scope.write().unwrap_or_else(PoisonError::into_inner);
+                scope.add_seed(&url);
+                drop(scope);
+                let shard = shared.print.partition(url.site()).shard(shared.shards());
+                batches[shard].push(url);
+                if batches[shard].len() >= SEEDS_AT_A_TIME {
+                    send(shard, &mut batches[shard]);
+                }
+            }
+        }
+    }
+    for (shard, batch) in batches.iter_mut().enumerate() {
+        send(shard, batch);
+    }
+    if bad > MISTAKES_TOLD {
+        observer.note(&format!("passed over {bad} lines of the seeds in all"));
+    }
+    bad
+}
+
+/// Look after the crawl until its shards have ended.
+fn watch(
+    handle: &Handle,
+    directory: &CrawlDirectory,
+    threads: &[JoinHandle<()>],
+    observer: &mut dyn Observer,
+) {
+    let shared = handle.shared();
+    let mut tell_at = Duration::ZERO;
+    loop {
+        if threads.iter().any(JoinHandle::is_finished) && !shared.control.is_ending() {
+            // A thread ended that had no reason to.
+            handle.end(Ending::Failed("a thread of the crawl ended".to_owned()));
+        }
+        if threads.iter().all(JoinHandle::is_finished) {
+            return;
+        }
+        if let Some(ending) = reached_limit(handle) {
+            handle.end(ending);
+        }
+        let now = handle.elapsed();
+        if now >= tell_at {
+            tell_at = now + TELL_EVERY;
+            watch_disk(handle, directory, observer);
+            observer.progress(&handle.snapshot(), handle);
+        }
+        std::thread::park_timeout(LOOK_EVERY);
+    }
+}
+
+fn reached_limit(handle: &Handle) -> Option<Ending> {
+    let shared = handle.shared();
+    let fetched = shared
+        .counters
+        .fetched
+        .load(std::sync::atomic::Ordering::Relaxed);
+    if shared.pending.is_empty() {
+        Some(Ending::Finished)
+    } else if shared.budget.is_spent(fetched) {
+        Some(Ending::PageLimit)
+    } else if shared
+        .config
+        .max_time
+        .0
+        .is_some_and(|limit| handle.elapsed() >= limit)
+    {
+        Some(Ending::TimeLimit)
+    } else {
+        None
+    }
+}
+
+/// Pause below the low-water mark, go on above it.
+fn watch_disk(handle: &Handle, directory: &CrawlDirectory, observer: &mut dyn Observer) {
+    let shared = handle.shared();
+    let Ok(free) = shared.disk.free_bytes(directory.path()) else {
+        return;
+    };
+    let wanted = shared.config.min_free_disk.0;
+    let full = free < wanted;
+    if full != shared.control.is_disk_full() {
+        shared.control.set_disk_full(full);
+        shared.ring_all();
+        observer.note(&if full {
+            format!(
+                "paused: the disk has {} MiB free, less than min_free_disk = {} MiB; \
+                 free some space and the crawl goes on by itself",
+                free >> 20,
+                wanted >> 20
+            )
+        } else {
+            "the disk has room again: going on".to_owned()
+        });
+    }
+}

@@ -1,0 +1,274 @@
+//! Everything the crawl knows of one URL, and the reason for its state.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use rhumb_page::LinkKind;
+use rhumb_store::{HostEvent, JournalReader, Position, Record, Visit, journals_in};
+use rhumb_url::Url;
+use serde::Serialize;
+
+use crate::engine::CrawlError;
+use crate::listing::open;
+use crate::socket::{Answer, Question, ask};
+
+/// Links to the URL that are told one by one.
+const LINKS_TOLD: usize = 10;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    pub url: String,
+    /// `unseen`, `queued`, `in-flight`, `fetched`, `failed` or `refused`.
+    pub state: String,
+    /// The outcome or fate that decided, and what stood behind it.
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<SeedFact>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundFact>,
+    pub visits: Vec<VisitFact>,
+    /// The first links that name it.
+    pub links: Vec<LinkFact>,
+    /// How many links name it, by fate.
+    pub links_by_fate: BTreeMap<String, u64>,
+    /// What happened to its host.
+    pub host: Vec<HostFact>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SeedFact {
+    pub time: String,
+}
+
+/// Where it was first found.
+#[derive(Debug, Clone, Serialize)]
+pub struct FoundFact {
+    pub on: String,
+    pub depth: u32,
+    pub fate: String,
+    pub time: String,
+    pub position: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct VisitFact {
+    pub outcome: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    pub time: String,
+    pub depth: u32,
+    pub attempts: u32,
+    pub status: u16,
+    pub address: String,
+    pub content_type: String,
+    pub charset: String,
+    pub wire_bytes: u64,
+    pub body_bytes: u64,
+    pub first_byte_ms: f64,
+    pub total_ms: f64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub duplicate_of: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub truncated: String,
+    pub links: usize,
+    /// File, offset and length of its record in the archive.
+    pub archive: Vec<(String, u64, u64)>,
+    pub position: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct LinkFact {
+    pub on: String,
+    pub kind: String,
+    pub fate: String,
+    pub anchor: String,
+    pub time: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HostFact {
+    pub host: String,
+    pub event: String,
+    pub detail: String,
+    pub time: String,
+}
+
+/// Read the journals for every record that names the URL.
+pub fn explain(dir: &Path, url: &Url) -> Result<Explanation, CrawlError> {
+    let (directory, disk) = open(dir)?;
+    let folder = directory.journal();
+    let mut explanation = Explanation {
+        url: url.as_str().to_owned(),
+        state: String::new(),
+        reason: String::new(),
+        seed: None,
+        found: None,
+        visits: Vec::new(),
+        links: Vec::new(),
+        links_by_fate: BTreeMap::new(),
+        host: Vec::new(),
+    };
+    let by_url = Finder::new(url.as_str());
+    let by_host = Finder::new(url.origin());
+    let journals = journals_in(&*disk, &folder).map_err(|error| CrawlError::Io {
+        path: folder.clone(),
+        error,
+    })?;
+    for journal in journals {
+        let mut reader = JournalReader::open(Arc::clone(&disk), &folder, journal, 0);
+        while let Some(group) = reader.next_group()? {
+            if !group.mentions(&by_host) {
+                continue;
+            }
+            for (position, record) in group.records_mentioning(&by_host) {
+                match record {
+                    Ok(Record::HostEvent(event)) => explanation.note_host(event, url),
+                    Ok(record) if group.mentions(&by_url) => explanation.note(position, record),
+                    _ => {}
+                }
+            }
+        }
+    }
+    explanation.visits.sort_by(|a, b| a.time.cmp(&b.time));
+    explanation.links.sort_by(|a, b| a.time.cmp(&b.time));
+    explanation.links.truncate(LINKS_TOLD);
+    explanation.conclude(dir);
+    Ok(explanation)
+}
+
+impl Explanation {
+    fn note(&mut self, position: Position, record: Record) {
+        match record {
+            Record::Seed(seed) if seed.url == self.url => {
+                self.seed.get_or_insert(SeedFact {
+                    time: seed.time.to_string(),
+                });
+            }
+            Record::Admitted(admitted) => {
+                if let Some(entry) = admitted.entries.iter().find(|e| e.url == self.url) {
+                    self.found.get_or_insert(FoundFact {
+                        on: admitted.via.clone(),
+                        depth: admitted.depth,
+                        fate: entry.fate.to_string(),
+                        time: admitted.time.to_string(),
+                        position: position.to_string(),
+                    });
+                }
+            }
+            Record::Visit(visit) => self.note_visit(position, &visit),
+            _ => {}
+        }
+    }
+
+    fn note_visit(&mut self, position: Position, visit: &Visit) {
+        if visit.url == self.url {
+            self.visits.push(visit_fact(position, visit));
+        }
+        for link in visit.links.iter().filter(|link| link.url == self.url) {
+            *self.links_by_fate.entry(link.fate.to_string()).or_default() += 1;
+            // Enough to choose the earliest from.
+            if self.links.len() < 100 * LINKS_TOLD {
+                self.links.push(LinkFact {
+                    on: visit.url.clone(),
+                    kind: LinkKind::from_code(link.kind)
+                        .map_or("unknown", LinkKind::as_str)
+                        .to_owned(),
+                    fate: link.fate.to_string(),
+                    anchor: link.anchor.clone(),
+                    time: visit.time.to_string(),
+                });
+            }
+        }
+    }
+
+    fn note_host(&mut self, event: HostEvent, url: &Url) {
+        if event.host == url.origin() {
+            self.host.push(HostFact {
+                host: event.host,
+                event: event.event,
+                detail: event.detail,
+                time: event.time.to_string(),
+            });
+        }
+    }
+
+    /// From the facts to the state and its reason.
+    fn conclude(&mut self, dir: &Path) {
+        let (state, reason) = if let Some(visit) = self.visits.last() {
+            let outcome = rhumb_store::Outcome::ALL
+                .iter()
+                .find(|o| o.to_string() == visit.outcome);
+            let state = outcome.map_or("refused", |o| o.state().label());
+            let reason = if visit.detail.is_empty() {
+                visit.outcome.clone()
+            } else {
+                format!("{}: {}", visit.outcome, visit.detail)
+            };
+            (state, reason)
+        } else if self.seed.is_some() || self.found.is_some() || self.was_offered() {
+            let (state, reason) = match self.is_in_flight(dir) {
+                Some(true) => ("in-flight", "it is being fetched now"),
+                Some(false) => ("queued", "it waits for its visit"),
+                None => ("queued", "it waits for its visit; the crawl is not running"),
+            };
+            (state, reason.to_owned())
+        } else if let Some((fate, _)) = self.links_by_fate.first_key_value() {
+            ("refused", fate.clone())
+        } else {
+            ("unseen", "no page, seed or record names it".to_owned())
+        };
+        self.state = state.to_owned();
+        self.reason = reason;
+    }
+
+    /// Found, but not admitted yet when the crawl ended.
+    fn was_offered(&self) -> bool {
+        self.links_by_fate
+            .contains_key(rhumb_store::Fate::Offered.label())
+    }
+
+    /// `None` if no crawl runs in the directory.
+    fn is_in_flight(&self, dir: &Path) -> Option<bool> {
+        let mut found = false;
+        let asked = ask(dir, &Question::InFlight, |answer| {
+            if let Answer::Urls(urls) = answer {
+                found |= urls.contains(&self.url);
+            }
+            Ok(())
+        });
+        asked.ok().flatten().map(|()| found)
+    }
+}
+
+fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
+    let millis = |micros: u64| micros as f64 / 1000.0;
+    VisitFact {
+        outcome: visit.outcome.to_string(),
+        detail: visit.detail.clone(),
+        time: visit.time.to_string(),
+        depth: visit.depth,
+        attempts: visit.attempts,
+        status: visit.status,
+        address: visit.address.clone(),
+        content_type: visit.content_type.clone(),
+        charset: visit.charset.clone(),
+        wire_bytes: visit.wire_bytes,
+        body_bytes: visit.body_bytes,
+        first_byte_ms: millis(visit.first_byte_micros),
+        total_ms: millis(visit.total_micros),
+        title: visit.title.clone(),
+        duplicate_of: visit.duplicate_of.clone(),
+        truncated: visit.truncated.clone(),
+        links: visit.links.len(),
+        archive: visit
+            .extents
+            .iter()
+            .map(|e| (e.file.clone(), e.offset, e.length))
+            .collect(),
+        position: position.to_string(),
+    }
+}

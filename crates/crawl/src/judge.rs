@@ -1,0 +1,111 @@
+//! What becomes of a link, as far as the page it was found on can tell.
+
+use std::collections::HashSet;
+
+use rhumb_page::{Link, LinkKind, Target};
+use rhumb_store::{Fate, LinkRecord};
+use rhumb_url::{Refusal, Scope, Url};
+
+use crate::config::{Config, ConfigError};
+
+/// `rel` words of `<link>` elements that lead to no page.
+const NOT_PAGES: [&str; 14] = [
+    "stylesheet",
+    "icon",
+    "shortcut",
+    "apple-touch-icon",
+    "apple-touch-icon-precomposed",
+    "mask-icon",
+    "manifest",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "pingback",
+    "edituri",
+];
+
+/// The configuration's rules about links, ready for use.
+pub struct LinkRules {
+    follow: HashSet<LinkKind>,
+    nofollow: bool,
+    skip_extensions: HashSet<String>,
+    max_depth: Option<u64>,
+}
+
+impl LinkRules {
+    pub fn new(config: &Config) -> Result<LinkRules, ConfigError> {
+        let mut follow = HashSet::new();
+        for name in &config.follow {
+            let kind: LinkKind = name.parse().map_err(|_| {
+                ConfigError::value("follow", format!("`{name}` is no kind of link"))
+            })?;
+            follow.insert(kind);
+        }
+        Ok(LinkRules {
+            follow,
+            nofollow: config.nofollow,
+            skip_extensions: config
+                .skip_extensions
+                .iter()
+                .map(|e| e.trim_start_matches('.').to_ascii_lowercase())
+                .collect(),
+            max_depth: config.max_depth.0,
+        })
+    }
+
+    /// Give a link its fate. `depth` is the target's, `page_nofollow` what
+    /// the page says of all its links.
+    pub fn record(&self, link: Link, scope: &Scope, depth: u32, page_nofollow: bool) -> LinkRecord {
+        let fate = match &link.target {
+            Target::Url(url) => self.fate(url, &link, scope, depth, page_nofollow),
+            Target::Refused { why, .. } => refusal(why),
+        };
+        let url = match link.target {
+            Target::Url(url) => url.as_str().to_owned(),
+            Target::Refused { text, .. } => text,
+        };
+        LinkRecord {
+            url,
+            kind: link.kind.code(),
+            fate,
+            rel: link.rel,
+            anchor: link.anchor,
+        }
+    }
+
+    fn fate(&self, url: &Url, link: &Link, scope: &Scope, depth: u32, page_nofollow: bool) -> Fate {
+        let rel_has = |words: &[&str]| link.rel.split(' ').any(|word| words.contains(&word));
+        if !self.follow.contains(&link.kind) || (link.kind == LinkKind::Link && rel_has(&NOT_PAGES))
+        {
+            Fate::Kind
+        } else if self.nofollow && (page_nofollow || rel_has(&["nofollow"])) {
+            Fate::Nofollow
+        } else if self.max_depth.is_some_and(|max| u64::from(depth) > max) {
+            Fate::TooDeep
+        } else if !scope.contains(url) {
+            Fate::OutOfScope
+        } else if self.skips_extension(url) {
+            Fate::Extension
+        } else {
+            Fate::Offered
+        }
+    }
+
+    fn skips_extension(&self, url: &Url) -> bool {
+        url.extension().is_some_and(|extension| {
+            self.skip_extensions
+                .contains(extension.to_ascii_lowercase().as_str())
+        })
+    }
+}
+
+fn refusal(why: &Refusal) -> Fate {
+    match why {
+        Refusal::Scheme(_) => Fate::Scheme,
+        Refusal::Credentials => Fate::Credentials,
+        Refusal::TooLong { .. } => Fate::TooLong,
+        _ => Fate::Malformed,
+    }
+}

@@ -1,0 +1,47 @@
+//! The engine: the only switchboard.
+//!
+//! Frontier, fetch, page and store never call each other; this room takes a
+//! URL from one and hands it to the next, and makes a page true in one step
+//! (the commit). It owns the configuration, the shards and what passes
+//! between them, recovery, the running crawl's local socket, and the answers
+//! to questions about a crawl directory.
+//!
+//! It reads time and files through the store's doors only.
+
+mod budget;
+mod commit;
+mod config;
+mod content;
+mod control;
+mod counters;
+mod door;
+mod engine;
+mod exchange;
+mod explain;
+mod judge;
+mod listing;
+mod preflight;
+mod reading;
+mod recover;
+mod robots;
+mod seeds;
+mod shard;
+mod shared;
+mod socket;
+mod summary;
+mod turn;
+
+pub use config::{Config, ConfigError, ENV_PREFIX, Key, Limit, Loader, Size, TimeLimit, Value};
+pub use control::Ending;
+pub use counters::Snapshot;
+pub use engine::{Crawl, CrawlError, Handle, Observer};
+pub use explain::{Explanation, explain};
+pub use judge::LinkRules;
+pub use listing::{Listed, inspect, list_urls};
+pub use preflight::{cpu_time, peak_rss};
+pub use reading::read_links;
+pub use recover::our_identity;
+pub use seeds::{SeedError, SeedSource, Seeds};
+pub use shared::{dns_config, fetch_config};
+pub use socket::{Answer, Question, Status, ask};
+pub use summary::Summary;

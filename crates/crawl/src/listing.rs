@@ -1,0 +1,173 @@
+//! The URLs of a crawl directory by state, from what is committed.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhumb_store::{Clock, CrawlDirectory, Disk, RealDisk, Record, State, SystemClock, Timestamp};
+use rhumb_url::{Fingerprinter, Scope};
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::Config;
+use crate::content::ContentSeen;
+use crate::counters::{Counters, Snapshot};
+use crate::engine::{CrawlError, new_shard_state};
+use crate::recover::{Recovery, ShardState, each_record, our_identity};
+
+/// One URL and what decided its state.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    pub url: String,
+    pub state: &'static str,
+    /// The outcome of its visit, or the fate of a link to it.
+    pub reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+pub(crate) fn open(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
+    let clock = SystemClock::default();
+    let directory = CrawlDirectory::read(dir, &our_identity(&clock))?;
+    Ok((directory, Arc::new(RealDisk)))
+}
+
+/// Hand every URL of this state to `each`, once.
+pub fn list_urls(
+    dir: &Path,
+    state: State,
+    mut each: impl FnMut(Listed) -> io::Result<()>,
+) -> Result<(), CrawlError> {
+    let mut result = Ok(());
+    let mut hand_on = |listed: Listed| {
+        if result.is_ok() {
+            result = each(listed);
+        }
+    };
+    match state {
+        State::InFlight => {}
+        State::Queued => {
+            let (shard, _) = recover_one(dir)?;
+            for item in shard.frontier.waiting() {
+                hand_on(waiting(item.url.as_str()));
+            }
+            for url in shard.unadmitted.iter().flat_map(|batch| &batch.urls) {
+                hand_on(waiting(url.as_str()));
+            }
+        }
+        State::Fetched | State::Failed | State::Refused => {
+            let (directory, disk) = open(dir)?;
+            let folder = directory.journal();
+            each_record(&disk, &folder, |_, record| {
+                if let Record::Visit(visit) = record
+                    && visit.outcome.state() == state
+                {
+                    hand_on(Listed {
+                        url: visit.url,
+                        state: state.label(),
+                        reason: visit.outcome.to_string(),
+                        detail: visit.detail,
+                        status: (visit.status > 0).then_some(visit.status),
+                        time: Some(visit.time.to_string()),
+                    });
+                }
+            })?;
+            if state == State::Refused {
+                refused_links(&disk, &folder, &mut hand_on)?;
+            }
+        }
+    }
+    result.map_err(|error| CrawlError::Io {
+        path: "output".into(),
+        error,
+    })
+}
+
+fn waiting(url: &str) -> Listed {
+    Listed {
+        url: url.to_owned(),
+        state: State::Queued.label(),
+        reason: State::Queued.label().to_owned(),
+        detail: String::new(),
+        status: None,
+        time: None,
+    }
+}
+
+/// URLs that some link named but none was let through to.
+fn refused_links(
+    disk: &Arc<dyn Disk>,
+    folder: &Path,
+    hand_on: &mut dyn FnMut(Listed),
+) -> Result<(), CrawlError> {
+    let mut told: HashSet<u64> = HashSet::new();
+    each_record(disk, folder, |_, record| match record {
+        Record::Seed(seed) => {
+            told.insert(xxh3_64(seed.url.as_bytes()));
+        }
+        Record::Visit(visit) => {
+            let offered = visit.links.iter().filter(|link| !link.fate.is_refusal());
+            told.extend(offered.map(|link| xxh3_64(link.url.as_bytes())));
+        }
+        _ => {}
+    })?;
+    each_record(disk, folder, |_, record| {
+        let Record::Visit(visit) = record else {
+            return;
+        };
+        for link in visit.links {
+            if link.fate.is_refusal() && told.insert(xxh3_64(link.url.as_bytes())) {
+                hand_on(Listed {
+                    url: link.url,
+                    state: State::Refused.label(),
+                    reason: link.fate.to_string(),
+                    detail: format!("found on {}", visit.url),
+                    status: None,
+                    time: Some(visit.time.to_string()),
+                });
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The counts of a crawl that does not run, by replaying its journals.
+pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
+    let (shard, counters) = recover_one(dir)?;
+    let mut snapshot = counters.snapshot();
+    snapshot.urls_seen = rhumb_frontier::UrlSet::count(&shard.set);
+    let unadmitted: usize = shard.unadmitted.iter().map(|batch| batch.urls.len()).sum();
+    snapshot.queued = (shard.frontier.queued() + unadmitted) as u64;
+    snapshot.hosts = shard.frontier.lanes() as u64;
+    Ok(snapshot)
+}
+
+/// The whole crawl as one shard.
+fn recover_one(dir: &Path) -> Result<(ShardState, Counters), CrawlError> {
+    let (directory, disk) = open(dir)?;
+    let config = Config::default();
+    let print = Fingerprinter::new(directory.identity().hash_seed);
+    let counters = Counters::new(1);
+    let mut shards = [new_shard_state(&config)];
+    let mut scope = Scope::new(config.scope, print);
+    Recovery {
+        disk: &disk,
+        folder: &directory.journal(),
+        print: &print,
+        scope: &mut scope,
+        content: &ContentSeen::new(),
+        counters: &counters,
+        delay: Duration::ZERO,
+        now: Duration::ZERO,
+        wall: Timestamp(SystemClock::default().wall().0),
+    }
+    .run(&mut shards)?;
+    let [shard] = shards;
+    Ok((shard, counters))
+}

@@ -1,0 +1,49 @@
+//! Limits of the machine, looked at before they are run into; and what the
+//! process has used of it.
+
+use std::time::Duration;
+
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+
+use crate::config::Config;
+
+/// File descriptors a process needs besides its connections.
+const BASE_FILES: u64 = 64;
+
+/// Sockets and files that a configuration may hold open at one time: each
+/// connection may be open and another parked for its host; each shard has
+/// its archive, its journal, a reader and its name look-ups.
+pub fn files_needed(config: &Config) -> u64 {
+    let connections = config.connections as u64 * 2;
+    BASE_FILES + connections + config.threads as u64 * 72
+}
+
+/// Raise the limit on open files as far as the system lets us and say what
+/// it is then.
+pub fn raise_file_limit() -> u64 {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return u64::MAX;
+    };
+    if soft < hard && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() {
+        hard
+    } else {
+        soft
+    }
+}
+
+/// CPU time of this process so far, user and system.
+pub fn cpu_time() -> Duration {
+    getrusage(UsageWho::RUSAGE_SELF).map_or(Duration::ZERO, |usage| {
+        let micros = |time: nix::sys::time::TimeVal| {
+            Duration::from_micros((time.tv_sec() * 1_000_000 + i64::from(time.tv_usec())) as u64)
+        };
+        micros(usage.user_time()) + micros(usage.system_time())
+    })
+}
+
+/// The most memory this process has had resident, in bytes.
+pub fn peak_rss() -> u64 {
+    // Linux counts in KiB, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss() as u64 * unit)
+}

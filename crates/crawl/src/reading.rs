@@ -1,0 +1,132 @@
+//! From a document to what its visit records: pure, and `Send`, so that any
+//! thread may do it.
+
+use rhumb_fetch::Document;
+use rhumb_page::{Link, LinkKind, Options, Page, Source, Target, extract};
+use rhumb_robots::MetaRobots;
+use rhumb_store::{LinkRecord, Outcome};
+use rhumb_url::{Scope, Url};
+
+use crate::judge::LinkRules;
+
+/// What a response's status makes of the visit.
+pub fn outcome_of(document: &Document) -> Outcome {
+    match document.status {
+        200..=299 => Outcome::Fetched,
+        301..=303 | 307 | 308 if document.location().is_some() => Outcome::Redirect,
+        _ => Outcome::HttpError,
+    }
+}
+
+/// What was read out of a document.
+pub struct Reading {
+    pub title: String,
+    pub charset: String,
+    pub links: Vec<LinkRecord>,
+}
+
+/// Settings of a reading.
+pub struct Reader<'a> {
+    pub rules: &'a LinkRules,
+    pub scope: &'a Scope,
+    pub agent_token: &'a str,
+    pub max_links: usize,
+    pub max_anchor: usize,
+}
+
+impl Reader<'_> {
+    /// Read a document that was found at `depth`.
+    pub fn read(&self, document: &Document, outcome: Outcome, depth: u32) -> Reading {
+        match outcome {
+            Outcome::Redirect => self.read_redirect(document, depth),
+            Outcome::Fetched => self.read_page(document, depth),
+            _ => Reading {
+                title: String::new(),
+                charset: String::new(),
+                links: Vec::new(),
+            },
+        }
+    }
+
+    fn read_redirect(&self, document: &Document, depth: u32) -> Reading {
+        let link = redirect_link(document);
+        let links = link.map(|link| self.rules.record(link, self.scope, depth, false));
+        Reading {
+            title: String::new(),
+            charset: String::new(),
+            links: links.into_iter().collect(),
+        }
+    }
+
+    fn read_page(&self, document: &Document, depth: u32) -> Reading {
+        let options = Options {
+            text: false,
+            resources: true,
+            max_links: self.max_links,
+            max_anchor: self.max_anchor,
+            ..Options::default()
+        };
+        let page = read_links(document, &options);
+        let nofollow = self.wishes(document, &page).nofollow;
+        let record = |link| self.rules.record(link, self.scope, depth + 1, nofollow);
+        Reading {
+            title: page.title.unwrap_or_default(),
+            charset: page.charset.to_owned(),
+            links: page.links.into_iter().map(record).collect(),
+        }
+    }
+
+    /// What the page and its header ask of robots.
+    fn wishes(&self, document: &Document, page: &Page) -> MetaRobots {
+        let tags = document.headers.get_all("x-robots-tag");
+        let from_headers = tags
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .map(|value| MetaRobots::parse_header(value, self.agent_token));
+        let from_page = page.meta_robots.iter().map(|c| MetaRobots::parse_meta(c));
+        from_headers
+            .chain(from_page)
+            .fold(MetaRobots::default(), MetaRobots::or)
+    }
+}
+
+/// Run the page room over a fetched document.
+pub fn read_links(document: &Document, options: &Options) -> Page {
+    let link_headers: Vec<&str> = document
+        .headers
+        .get_all("link")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .collect();
+    extract(
+        &Source {
+            url: &document.url,
+            body: &document.body,
+            content_type: document.content_type(),
+            link_headers: &link_headers,
+            refresh_header: document.header("refresh"),
+        },
+        options,
+    )
+}
+
+fn redirect_link(document: &Document) -> Option<Link> {
+    let location = document.location()?;
+    let target = match document.url.join(location) {
+        Ok(url) => Target::Url(url),
+        Err(why) => Target::Refused {
+            text: location.chars().take(Url::MAX_LENGTH).collect(),
+            why,
+        },
+    };
+    let internal = target
+        .url()
+        .is_some_and(|url| url.name() == document.url.name());
+    Some(Link {
+        target,
+        kind: LinkKind::Redirect,
+        rel: String::new(),
+        anchor: String::new(),
+        internal,
+    })
+}

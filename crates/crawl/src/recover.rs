@@ -1,0 +1,269 @@
+//! Recovery: the state of a crawl, made again from its journals.
+//!
+//! Three passes, each through the same functions that run live: the visits
+//! that were committed; what was admitted and not visited since; and the
+//! links of visits whose owner had not yet admitted them when the crawl ended.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
+use rhumb_store::{
+    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, HostEvent, Identity,
+    JournalError, JournalReader, Position, Record, Timestamp, Visit, journals_in,
+};
+use rhumb_url::{Fingerprinter, NORMALISER_VERSION, PARTITIONS, Scope, Url, UrlKey};
+
+use crate::content::ContentSeen;
+use crate::counters::Counters;
+use crate::exchange::{LinkBatch, batches_of};
+
+/// The event that closes a host for good.
+pub const GIVEN_UP: &str = "given-up";
+
+/// What a crawl directory made by this program says of itself.
+pub fn our_identity(clock: &dyn Clock) -> Identity {
+    let created = clock.wall();
+    // URLs come from strangers, who must not be able to choose collisions.
+    let mut seed_material = [0; 16];
+    seed_material[..8].copy_from_slice(&created.0.to_le_bytes());
+    seed_material[8..].copy_from_slice(&random_bits().to_le_bytes());
+    Identity {
+        format: FORMAT,
+        normaliser: NORMALISER_VERSION,
+        suffix_list: rhumb_url::suffix_list_version().to_owned(),
+        partitions: PARTITIONS,
+        // TOML integers are signed.
+        hash_seed: xxhash_rust::xxh3::xxh3_64(&seed_material) >> 1,
+        created: created.to_string(),
+        program: concat!("rhumb ", env!("CARGO_PKG_VERSION")).to_owned(),
+    }
+}
+
+/// The standard library seeds its maps from the system's randomness.
+fn random_bits() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}
+
+/// One shard's share of the state.
+pub struct ShardState {
+    pub frontier: Frontier,
+    pub set: MemorySet,
+    pub given_up: HashMap<LaneId, String>,
+    /// Links that were committed but not admitted.
+    pub unadmitted: Vec<LinkBatch>,
+}
+
+/// Read every record of every journal.
+pub fn each_record(
+    disk: &Arc<dyn Disk>,
+    folder: &Path,
+    mut with: impl FnMut(Position, Record),
+) -> Result<(), JournalError> {
+    let journals = journals_in(&**disk, folder).map_err(|error| JournalError::Io {
+        path: folder.to_owned(),
+        error,
+    })?;
+    for journal in journals {
+        let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
+        while let Some(group) = reader.next_group()? {
+            for (position, record) in group.records() {
+                if let Ok(record) = record {
+                    with(position, record);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn lane_of(print: &Fingerprinter, url: &Url) -> LaneId {
+    LaneId(print.name(url.name()))
+}
+
+/// Put an admitted URL in its queue: live and in recovery.
+pub fn queue(frontier: &mut Frontier, print: &Fingerprinter, url: Url, depth: u32, via: &Arc<str>) {
+    let lane = lane_of(print, &url);
+    frontier.admit(
+        lane,
+        Queued {
+            url,
+            depth,
+            attempts: 0,
+            via: Arc::clone(via),
+        },
+    );
+}
+
+pub struct Recovery<'a> {
+    pub disk: &'a Arc<dyn Disk>,
+    pub folder: &'a Path,
+    pub print: &'a Fingerprinter,
+    pub scope: &'a mut Scope,
+    pub content: &'a ContentSeen,
+    pub counters: &'a Counters,
+    pub delay: Duration,
+    pub now: Duration,
+    pub wall: Timestamp,
+}
+
+/// What the passes learn about the crawl as a whole.
+#[derive(Default)]
+pub struct Recovered {
+    /// URLs that wait, over all shards, and link batches not yet admitted.
+    pub pending: usize,
+    /// Where the committed part of each archive file ends.
+    pub archive_ends: HashMap<String, u64>,
+    pub visits: u64,
+    pub seeds: u64,
+}
+
+impl Recovery<'_> {
+    pub fn run(&mut self, shards: &mut [ShardState]) -> Result<Recovered, JournalError> {
+        let mut result = Recovered::default();
+        let (done, clean) = self.visits(shards, &mut result)?;
+        self.admissions(shards, &done, &mut result)?;
+        if !clean {
+            // The last visits may have been lost, and with them their times.
+            for shard in &mut *shards {
+                shard.frontier.hold_all(self.now + self.delay);
+            }
+        }
+        let waiting: usize = shards.iter().map(|s| s.frontier.queued()).sum();
+        self.unadmitted(shards)?;
+        let batches: usize = shards.iter().map(|s| s.unadmitted.len()).sum();
+        result.pending = waiting + batches;
+        Ok(result)
+    }
+
+    fn shard_of(&self, url: &Url, shards: usize) -> usize {
+        self.print.partition(url.site()).shard(shards)
+    }
+
+    /// Pass one: count the visits, remember which URLs are done, and keep
+    /// hosts from being visited sooner than their delay allows. Also says
+    /// whether every journal ended with a clean stop.
+    fn visits(
+        &mut self,
+        shards: &mut [ShardState],
+        result: &mut Recovered,
+    ) -> Result<(HashSet<UrlKey>, bool), JournalError> {
+        let mut done = HashSet::new();
+        let mut clean: HashMap<u16, bool> = HashMap::new();
+        let count = shards.len();
+        each_record(self.disk, self.folder, |position, record| {
+            let stopped =
+                matches!(&record, Record::Control(c) if c.command == ControlRecord::STOPPED);
+            clean.insert(position.journal, stopped);
+            match record {
+                Record::Visit(visit) => {
+                    let Ok(url) = Url::from_normal(&visit.url) else {
+                        return;
+                    };
+                    done.insert(self.print.key(&url));
+                    result.visits += 1;
+                    self.note_visit(&visit, result);
+                    let next = visit
+                        .time
+                        .plus(self.delay + Duration::from_micros(visit.total_micros));
+                    if next > self.wall {
+                        let wait = Duration::from_micros(next.0 - self.wall.0);
+                        let shard = &mut shards[self.shard_of(&url, count)];
+                        shard
+                            .frontier
+                            .hold(lane_of(self.print, &url), self.now + wait);
+                    }
+                }
+                Record::HostEvent(HostEvent {
+                    host,
+                    event,
+                    detail,
+                    ..
+                }) if event == GIVEN_UP => {
+                    if let Ok(url) = Url::parse(&format!("{host}/")) {
+                        let shard = &mut shards[self.shard_of(&url, count)];
+                        shard.given_up.insert(lane_of(self.print, &url), detail);
+                    }
+                }
+                _ => {}
+            }
+        })?;
+        Ok((done, clean.values().all(|clean| *clean)))
+    }
+
+    fn note_visit(&self, visit: &Visit, result: &mut Recovered) {
+        let duplicate = self.content.enter(visit);
+        self.counters.apply(visit, duplicate);
+        for extent in &visit.extents {
+            let end = result.archive_ends.entry(extent.file.clone()).or_default();
+            *end = (*end).max(extent.offset + extent.length);
+        }
+    }
+
+    /// Pass two: everything ever admitted is in the set; what is not done
+    /// waits in its queue.
+    fn admissions(
+        &mut self,
+        shards: &mut [ShardState],
+        done: &HashSet<UrlKey>,
+        result: &mut Recovered,
+    ) -> Result<(), JournalError> {
+        let count = shards.len();
+        let no_via: Arc<str> = Arc::from("");
+        each_record(self.disk, self.folder, |_, record| {
+            let (entries, depth, via) = match record {
+                Record::Seed(seed) => {
+                    result.seeds += 1;
+                    if let Ok(url) = Url::from_normal(&seed.url) {
+                        self.scope.add_seed(&url);
+                    }
+                    (vec![seed.url], 0, Arc::clone(&no_via))
+                }
+                Record::Admitted(Admitted {
+                    entries,
+                    depth,
+                    via,
+                    ..
+                }) => {
+                    let queued = entries.into_iter().filter(|e| e.fate == Fate::Queued);
+                    (queued.map(|e| e.url).collect(), depth, Arc::from(via))
+                }
+                _ => return,
+            };
+            for url in entries {
+                let Ok(url) = Url::from_normal(&url) else {
+                    continue;
+                };
+                let key = self.print.key(&url);
+                let shard = &mut shards[self.shard_of(&url, count)];
+                shard.set.offer(Ticket(0), &[key]);
+                let new = shard.set.answer().is_some_and(|a| a.new == [true]);
+                if new && !done.contains(&key) {
+                    queue(&mut shard.frontier, self.print, url, depth, &via);
+                }
+            }
+        })
+    }
+
+    /// Pass three: the links that no journal says were admitted or seen.
+    fn unadmitted(&mut self, shards: &mut [ShardState]) -> Result<(), JournalError> {
+        let count = shards.len();
+        each_record(self.disk, self.folder, |position, record| {
+            let Record::Visit(visit) = record else {
+                return;
+            };
+            for (owner, mut batch) in batches_of(&visit, position, self.print, count) {
+                let shard = &mut shards[owner];
+                batch
+                    .urls
+                    .retain(|url| !shard.set.contains(&self.print.key(url)));
+                if !batch.urls.is_empty() {
+                    shard.unadmitted.push(batch);
+                }
+            }
+        })
+    }
+}

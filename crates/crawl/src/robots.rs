@@ -1,0 +1,128 @@
+//! What is known of hosts' robots.txt: bounded, and fetched again in time.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use rhumb_fetch::{Document, Truncation};
+use rhumb_robots::Rules;
+use rhumb_url::Url;
+
+/// Redirects of a robots.txt that are followed.
+const MAX_HOPS: u32 = 5;
+
+#[derive(Clone)]
+pub enum Robots {
+    Rules(Rules),
+    /// It is at another place of the same name.
+    Elsewhere {
+        url: Url,
+        hops: u32,
+    },
+    /// The server failed to give it: nothing of the host may be visited now.
+    Unreachable {
+        status: u16,
+    },
+}
+
+/// What an answer to the request for robots.txt means (RFC 9309, 2.3.1):
+/// found: its rules; not there: no rules; server error: all is refused.
+pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
+    match document.status {
+        200..300 if document.truncated == Some(Truncation::Time) => Robots::Unreachable {
+            status: document.status,
+        },
+        200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
+        300..400 => match document.location().map(|to| document.url.join(to)) {
+            Some(Ok(url)) if url.name() == document.url.name() && hops < MAX_HOPS => {
+                Robots::Elsewhere {
+                    url,
+                    hops: hops + 1,
+                }
+            }
+            // Another name has its own pace and its own rules: its file is
+            // not asked for out of turn, and does not count here.
+            _ => Robots::Rules(Rules::allow_all()),
+        },
+        500.. => Robots::Unreachable {
+            status: document.status,
+        },
+        _ => Robots::Rules(Rules::allow_all()),
+    }
+}
+
+struct Entry {
+    robots: Robots,
+    fetched_at: Duration,
+}
+
+/// By host fingerprint. When full, the entry fetched longest ago goes.
+pub struct RobotsCache {
+    capacity: usize,
+    ttl: Duration,
+    entries: HashMap<u64, Entry>,
+    by_age: VecDeque<(Duration, u64)>,
+}
+
+impl RobotsCache {
+    pub fn new(capacity: usize, ttl: Duration) -> RobotsCache {
+        RobotsCache {
+            capacity,
+            ttl,
+            entries: HashMap::new(),
+            by_age: VecDeque::new(),
+        }
+    }
+
+    pub fn get(&self, host: u64, now: Duration) -> Option<Robots> {
+        let entry = self.entries.get(&host)?;
+        let fresh = now < entry.fetched_at + self.ttl;
+        fresh.then(|| entry.robots.clone())
+    }
+
+    pub fn forget(&mut self, host: u64) {
+        self.entries.remove(&host);
+    }
+
+    pub fn put(&mut self, host: u64, robots: Robots, now: Duration) {
+        self.entries.insert(
+            host,
+            Entry {
+                robots,
+                fetched_at: now,
+            },
+        );
+        self.by_age.push_back((now, host));
+        while self.entries.len() > self.capacity || self.by_age.len() > 2 * self.capacity {
+            let Some((at, oldest)) = self.by_age.pop_front() else {
+                break;
+            };
+            if self
+                .entries
+                .get(&oldest)
+                .is_some_and(|e| e.fetched_at == at)
+            {
+                self.entries.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_bounded_and_forgets_the_oldest() {
+        let second = Duration::from_secs(1);
+        let mut cache = RobotsCache::new(3, second * 100);
+        for host in 0..10u64 {
+            let rules = Robots::Rules(Rules::allow_all());
+            cache.put(host, rules, second * host as u32);
+        }
+        assert!(cache.get(6, second * 10).is_none());
+        assert!(cache.get(7, second * 10).is_some());
+        assert!(cache.get(9, second * 10).is_some());
+        assert!(cache.get(9, second * 200).is_none(), "too old");
+        assert_eq!(cache.entries.len(), 3);
+    }
+}

@@ -1,0 +1,55 @@
+//! What a run of the crawl amounts to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::control::Ending;
+use crate::counters::Snapshot;
+use crate::preflight::{cpu_time, peak_rss};
+
+/// The counts are of the crawl's whole life, the times of this run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    pub dir: PathBuf,
+    pub ending: Ending,
+    #[serde(flatten)]
+    pub counts: Snapshot,
+    /// Pages fetched in this run.
+    pub fetched_this_run: u64,
+    pub seconds: f64,
+    pub cpu_seconds: f64,
+    pub pages_per_second: f64,
+    pub pages_per_cpu_second: f64,
+    pub peak_rss_bytes: u64,
+    /// Lines among the seeds that were no URLs.
+    pub bad_seeds: u64,
+}
+
+impl Summary {
+    pub fn new(
+        dir: PathBuf,
+        ending: Ending,
+        counts: Snapshot,
+        fetched_before: u64,
+        elapsed: Duration,
+        bad_seeds: u64,
+    ) -> Summary {
+        let fetched_this_run = counts.fetched - fetched_before;
+        let seconds = elapsed.as_secs_f64();
+        let cpu_seconds = cpu_time().as_secs_f64();
+        Summary {
+            dir,
+            ending,
+            counts,
+            fetched_this_run,
+            seconds,
+            cpu_seconds,
+            pages_per_second: fetched_this_run as f64 / seconds.max(1e-6),
+            pages_per_cpu_second: fetched_this_run as f64 / cpu_seconds.max(1e-6),
+            peak_rss_bytes: peak_rss(),
+            bad_seeds,
+        }
+    }
+}

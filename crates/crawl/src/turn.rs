@@ -1,0 +1,526 @@
+//! A turn: the visits to one host name, over one connection, between *take*
+//! and *put back*.
+
+use std::net::IpAddr;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rhumb_fetch::{Connection, Document, Failure, Truncation, Unwanted};
+use rhumb_frontier::{Queued, Seat, Turn, Waiter};
+use rhumb_robots::Rules;
+use rhumb_store::{
+    Exchange, HostEvent, Outcome, Record, Revisit, State, Timestamp, Visit, payload_digest,
+};
+use rhumb_url::Url;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::reading::{Reader, outcome_of};
+use crate::recover::GIVEN_UP;
+use crate::robots::{Robots, meaning};
+use crate::shard::Shard;
+
+/// What a visit leaves for the rest of its turn.
+enum Next {
+    /// The next URL may follow at once, as far as the turn goes.
+    GoOn,
+    /// The lane rests until this time.
+    Rest(Duration),
+}
+
+/// Carry out a turn.
+pub async fn run(shard: &Shard, mut turn: Turn) {
+    let handed_over = turn.seat.take();
+    let Some(first) = pop(shard, &turn) else {
+        if let Some(address) = handed_over {
+            shard.give_up_seat(address);
+        }
+        return put_back(shard, turn, Duration::ZERO);
+    };
+    let resolved = shard.resolver.resolve(first.url.name()).await;
+    let addresses = match resolved {
+        Ok(addresses) if !addresses.is_empty() => addresses,
+        other => {
+            if let Some(address) = handed_over {
+                shard.give_up_seat(address);
+            }
+            let failure = other.err().unwrap_or(Failure::NoSuchName);
+            let next = fail(shard, &turn, first, &failure, shard.shared.clock.wall()).await;
+            return put_back(shard, turn, rest_until(&next));
+        }
+    };
+    let address = addresses[0];
+    if let Some(other) = handed_over.filter(|seat| *seat != address) {
+        shard.give_up_seat(other);
+    }
+    if handed_over != Some(address) {
+        let waiter = Waiter {
+            shard: shard.id,
+            lane: turn.lane(),
+        };
+        match shard.shared.addresses.take(address, waiter, shard.now()) {
+            Seat::Taken => {}
+            Seat::Waits => {
+                give_back(shard, &turn, first);
+                return shard.frontier.borrow_mut().wait_for_address(turn);
+            }
+            Seat::Later(at) => {
+                give_back(shard, &turn, first);
+                return put_back(shard, turn, at);
+            }
+        }
+    }
+    let mut visits = Visits {
+        shard,
+        addresses: &addresses,
+        connection: None,
+    };
+    let earliest = visits.run(&mut turn, first).await;
+    visits.park(&turn);
+    shard.give_up_seat(address);
+    put_back(shard, turn, earliest);
+}
+
+fn rest_until(next: &Next) -> Duration {
+    match next {
+        Next::GoOn => Duration::ZERO,
+        Next::Rest(until) => *until,
+    }
+}
+
+fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
+    let item = shard.frontier.borrow_mut().pop(turn)?;
+    let key = shard.shared.print.key(&item.url);
+    shard.in_flight.borrow_mut().insert(key, item.url.clone());
+    Some(item)
+}
+
+/// The URL was not visited after all.
+fn give_back(shard: &Shard, turn: &Turn, item: Queued) {
+    let key = shard.shared.print.key(&item.url);
+    shard.in_flight.borrow_mut().remove(&key);
+    shard.frontier.borrow_mut().admit(turn.lane(), item);
+}
+
+fn put_back(shard: &Shard, turn: Turn, earliest: Duration) {
+    let now = shard.now();
+    shard.frontier.borrow_mut().put_back(turn, now, earliest);
+}
+
+/// The visits of one turn and the connection they share.
+struct Visits<'a> {
+    shard: &'a Shard,
+    addresses: &'a [IpAddr],
+    /// The open connection and the host (scheme, name, port) it leads to.
+    connection: Option<(u64, Connection)>,
+}
+
+impl Visits<'_> {
+    /// Visit until the turn is spent or the lane is empty; says when the
+    /// lane's next turn may begin.
+    async fn run(&mut self, turn: &mut Turn, first: Queued) -> Duration {
+        let shard = self.shard;
+        let mut next = Some(first);
+        loop {
+            let Some(item) = next.take().or_else(|| pop(shard, turn)) else {
+                return Duration::ZERO;
+            };
+            let given_up = shard.given_up.borrow().get(&turn.lane()).cloned();
+            if let Some(reason) = given_up {
+                self.refuse(item, Outcome::HostGivenUp, reason).await;
+                continue;
+            }
+            if turn.is_spent() || shard.shared.control.holds() {
+                give_back(shard, turn, item);
+                return Duration::ZERO;
+            }
+            let after = match self.robots_of(&item.url) {
+                Some(Robots::Rules(rules)) => match disallowed(&rules, &item.url) {
+                    Some(line) => {
+                        self.refuse(item, Outcome::Robots, line).await;
+                        Next::GoOn
+                    }
+                    None => self.visit(turn, item).await,
+                },
+                Some(Robots::Unreachable { status }) => {
+                    self.robots_unreachable(turn, item, status).await
+                }
+                Some(Robots::Elsewhere { url, hops }) => {
+                    self.fetch_robots(turn, item, &url, hops).await
+                }
+                None => match item.url.join("/robots.txt") {
+                    Ok(url) => self.fetch_robots(turn, item, &url, 0).await,
+                    Err(why) => {
+                        self.refuse(item, Outcome::RobotsUnreachable, why.to_string())
+                            .await;
+                        Next::GoOn
+                    }
+                },
+            };
+            if let Next::Rest(until) = after {
+                return until;
+            }
+        }
+    }
+
+    fn robots_of(&self, url: &Url) -> Option<Robots> {
+        let host = self.shard.shared.print.host(url);
+        self.shard.robots.borrow().get(host, self.shard.now())
+    }
+
+    /// Ask for a host's robots.txt: a visit of the turn like any other. The
+    /// URL that needs it goes back into the queue meanwhile.
+    async fn fetch_robots(&mut self, turn: &mut Turn, item: Queued, url: &Url, hops: u32) -> Next {
+        let shard = self.shard;
+        turn.spend();
+        let time = shard.shared.clock.wall();
+        match self.get(url).await {
+            Err(failure) => fail(shard, turn, item, &failure, time).await,
+            Ok(document) => {
+                let robots = meaning(&document, &shard.shared.agent_token, hops);
+                let counters = &shard.shared.counters;
+                counters.robots_fetched.fetch_add(1, Ordering::Relaxed);
+                if let Robots::Rules(rules) = &robots {
+                    self.note_rules(turn, &item.url, rules, document.status, time);
+                }
+                let host = shard.shared.print.host(&item.url);
+                let now = shard.now();
+                shard.robots.borrow_mut().put(host, robots, now);
+                give_back(shard, turn, item);
+                Next::GoOn
+            }
+        }
+    }
+
+    fn note_rules(&self, turn: &Turn, url: &Url, rules: &Rules, status: u16, time: Timestamp) {
+        let shard = self.shard;
+        if let Some(delay) = rules.crawl_delay() {
+            let delay = delay.min(shard.shared.config.max_crawl_delay);
+            shard
+                .frontier
+                .borrow_mut()
+                .set_own_delay(turn.lane(), delay);
+        }
+        shard.committer.record(Record::HostEvent(HostEvent {
+            host: url.origin().to_owned(),
+            time,
+            event: "robots".to_owned(),
+            detail: format!("status {status}"),
+            ..HostEvent::default()
+        }));
+    }
+
+    /// The server could not give its robots.txt: try again later, or leave
+    /// the URL unvisited.
+    async fn robots_unreachable(&mut self, turn: &mut Turn, mut item: Queued, status: u16) -> Next {
+        let shard = self.shard;
+        let detail = format!("robots.txt answered with status {status}");
+        if item.attempts as usize >= shard.shared.config.retries {
+            self.refuse(item, Outcome::RobotsUnreachable, detail).await;
+            return Next::GoOn;
+        }
+        let host = shard.shared.print.host(&item.url);
+        shard.robots.borrow_mut().forget(host);
+        item.attempts += 1;
+        let rest = shard.now() + back_off(shard, item.attempts);
+        give_back(shard, turn, item);
+        Next::Rest(rest)
+    }
+
+    /// Fetch a page and hand it to the commit.
+    async fn visit(&mut self, turn: &mut Turn, mut item: Queued) -> Next {
+        let shard = self.shard;
+        if !shard.shared.budget.reserve() {
+            give_back(shard, turn, item);
+            return Next::Rest(Duration::ZERO);
+        }
+        turn.spend();
+        let time = shard.shared.clock.wall();
+        let document = match self.get(&item.url).await {
+            Ok(document) => document,
+            Err(failure) => {
+                release_page(shard);
+                return fail(shard, turn, item, &failure, time).await;
+            }
+        };
+        shard.frontier.borrow_mut().note_failure(turn.lane(), false);
+        let asked_to_wait = matches!(document.status, 429 | 503);
+        if asked_to_wait && (item.attempts as usize) < shard.shared.config.retries {
+            release_page(shard);
+            item.attempts += 1;
+            shard
+                .shared
+                .counters
+                .retries
+                .fetch_add(1, Ordering::Relaxed);
+            let asked = document.retry_after(std::time::UNIX_EPOCH + Duration::from_micros(time.0));
+            let wait = asked
+                .unwrap_or_default()
+                .min(shard.shared.config.max_crawl_delay)
+                .max(back_off(shard, item.attempts));
+            give_back(shard, turn, item);
+            return Next::Rest(shard.now() + wait);
+        }
+        let (visit, exchange) = record(shard, &item, document, time);
+        if visit.outcome.state() != State::Fetched {
+            release_page(shard);
+        }
+        shard.committer.visit(visit, exchange).await;
+        Next::GoOn
+    }
+
+    /// One request on the connection at hand, or on a fresh one.
+    async fn get(&mut self, url: &Url) -> Result<Document, Failure> {
+        let host = self.shard.shared.print.host(url);
+        if let Some(connection) = self.kept_connection(host) {
+            match self.get_on(host, connection, url).await {
+                // An idle connection that the server has closed meanwhile.
+                Err(Failure::Closed) => {}
+                result => return result,
+            }
+        }
+        let connection = self.shard.fetcher.connect(url, self.addresses).await?;
+        self.get_on(host, connection, url).await
+    }
+
+    async fn get_on(
+        &mut self,
+        host: u64,
+        mut connection: Connection,
+        url: &Url,
+    ) -> Result<Document, Failure> {
+        let document = connection.get(url, None).await?;
+        if connection.reusable() {
+            self.connection = Some((host, connection));
+        }
+        Ok(document)
+    }
+
+    fn kept_connection(&mut self, host: u64) -> Option<Connection> {
+        if let Some((kept, connection)) = self.connection.take()
+            && kept == host
+        {
+            return Some(connection);
+        }
+        let (connection, since) = self.shard.parked.borrow_mut().remove(&host)?;
+        let fresh = self.shard.now() < since + self.shard.shared.config.keep_alive;
+        fresh.then_some(connection)
+    }
+
+    /// Keep the connection for the lane's next turn, if there will be one
+    /// soon and there is room.
+    fn park(&mut self, turn: &Turn) {
+        let shard = self.shard;
+        let Some((host, connection)) = self.connection.take() else {
+            return;
+        };
+        let soon = shard.shared.config.delay < shard.shared.config.keep_alive;
+        let wanted = shard.frontier.borrow().peek(turn).is_some();
+        let now = shard.now();
+        let mut parked = shard.parked.borrow_mut();
+        let room = shard.shared.config.connections / shard.shared.shards();
+        if parked.len() >= room {
+            let keep_alive = shard.shared.config.keep_alive;
+            parked.retain(|_, (_, since)| now < *since + keep_alive);
+        }
+        if soon && wanted && parked.len() < room {
+            parked.insert(host, (connection, now));
+        }
+    }
+
+    /// A URL that is decided without asking for it.
+    async fn refuse(&self, item: Queued, outcome: Outcome, detail: String) {
+        let time = self.shard.shared.clock.wall();
+        let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
+        visit.attempts = item.attempts;
+        visit.detail = detail;
+        self.shard.committer.visit(Box::new(visit), None).await;
+    }
+}
+
+/// A page that was reserved did not come: others may have it.
+fn release_page(shard: &Shard) {
+    shard.shared.budget.release();
+    shard.shared.ring_all();
+}
+
+/// The deciding line, if the rules forbid the URL.
+fn disallowed(rules: &Rules, url: &Url) -> Option<String> {
+    let verdict = rules.check(url.path_and_query());
+    if verdict.allowed {
+        return None;
+    }
+    let rule = verdict.rule.unwrap_or("everything is disallowed");
+    Some(match verdict.line {
+        Some(line) => format!("robots.txt line {line}: {rule}"),
+        None => format!("robots.txt: {rule}"),
+    })
+}
+
+fn back_off(shard: &Shard, attempts: u32) -> Duration {
+    shard.shared.config.retry_delay * 2u32.saturating_pow(attempts.saturating_sub(1).min(10))
+}
+
+/// A visit that brought no document: to be tried again, or to be recorded.
+async fn fail(
+    shard: &Shard,
+    turn: &Turn,
+    mut item: Queued,
+    failure: &Failure,
+    time: Timestamp,
+) -> Next {
+    let config = &shard.shared.config;
+    let lane = turn.lane();
+    let in_a_row = shard.frontier.borrow_mut().note_failure(lane, true);
+    item.attempts += 1;
+    let again = failure.is_transient() && item.attempts as usize <= config.retries;
+    let rest = shard.now() + back_off(shard, item.attempts);
+    if again && (in_a_row as usize) < config.host_failures {
+        shard
+            .shared
+            .counters
+            .retries
+            .fetch_add(1, Ordering::Relaxed);
+        give_back(shard, turn, item);
+        return Next::Rest(rest);
+    }
+    if in_a_row as usize >= config.host_failures {
+        let reason = format!("{in_a_row} failures in a row, the last: {failure}");
+        shard.committer.record(Record::HostEvent(HostEvent {
+            host: item.url.origin().to_owned(),
+            time,
+            event: GIVEN_UP.to_owned(),
+            detail: reason.clone(),
+            ..HostEvent::default()
+        }));
+        shard.given_up.borrow_mut().insert(lane, reason);
+    }
+    let mut visit = Visit::new(
+        item.url.as_str(),
+        item.depth,
+        outcome_of_failure(failure),
+        time,
+    );
+    visit.attempts = item.attempts;
+    visit.detail = failure.to_string();
+    shard.committer.visit(Box::new(visit), None).await;
+    Next::GoOn
+}
+
+fn outcome_of_failure(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::NoSuchName => Outcome::NoSuchName,
+        Failure::DnsTimeout | Failure::Dns(_) => Outcome::Dns,
+        Failure::ConnectTimeout => Outcome::ConnectTimeout,
+        Failure::Refused | Failure::Connect(_) => Outcome::Connect,
+        Failure::Tls(_) => Outcome::Tls,
+        Failure::FirstByteTimeout => Outcome::FirstByteTimeout,
+        Failure::Closed => Outcome::Closed,
+        Failure::HeadersTooLarge => Outcome::HeadersTooLarge,
+        Failure::HeaderCut | Failure::Protocol(_) | Failure::Unaskable(_) => Outcome::Broken,
+    }
+}
+
+/// From a document to the two records that commit it.
+fn record(
+    shard: &Shard,
+    item: &Queued,
+    document: Document,
+    time: Timestamp,
+) -> (Box<Visit>, Option<Exchange<Bytes>>) {
+    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
+    visit.attempts = item.attempts + 1;
+    visit.status = document.status;
+    visit.address = document.remote.ip().to_string();
+    visit.first_byte_micros = document.first_byte.as_micros() as u64;
+    visit.total_micros = document.total.as_micros() as u64;
+    visit.content_type = document.content_type().unwrap_or_default().to_owned();
+    visit.wire_bytes = document.wire.len() as u64;
+    visit.body_bytes = document.body.len() as u64;
+    visit.truncated = document.truncated.map_or("", Truncation::as_str).to_owned();
+    match &document.unwanted {
+        Some(Unwanted::Type(kind)) => {
+            visit.outcome = Outcome::UnwantedType;
+            visit.detail = format!("content type {kind}");
+            return (Box::new(visit), None);
+        }
+        Some(Unwanted::Size(size)) => {
+            visit.outcome = Outcome::UnwantedSize;
+            visit.detail = format!("{size} bytes");
+            return (Box::new(visit), None);
+        }
+        None => {}
+    }
+    if visit.outcome == Outcome::HttpError {
+        visit.detail = format!("status {}", document.status);
+    }
+    let digest = payload_digest(&document.payload);
+    visit.payload_digest = Some(digest);
+    let revisit = content_seen(shard, &mut visit, &document, digest);
+    read_into(shard, &mut visit, &document);
+    let exchange = Exchange {
+        url: visit.url.clone(),
+        time,
+        address: visit.address.clone(),
+        request: document.request,
+        wire: document.wire,
+        head_length: document.head_len,
+        payload_digest: digest,
+        truncated: archive_word(document.truncated),
+        revisit,
+        via: item.via.to_string(),
+        depth: item.depth,
+        fetch_micros: visit.total_micros,
+    };
+    (Box::new(visit), Some(exchange))
+}
+
+/// Whole, non-empty documents are compared with those of earlier visits.
+fn content_seen(
+    shard: &Shard,
+    visit: &mut Visit,
+    document: &Document,
+    digest: [u8; 20],
+) -> Option<Revisit> {
+    let counts = visit.outcome == Outcome::Fetched
+        && document.truncated.is_none()
+        && !document.body.is_empty();
+    if !counts {
+        return None;
+    }
+    let content = xxh3_128(&document.body);
+    visit.content = Some(content);
+    let first = shard.shared.content.first(content)?;
+    visit.duplicate_of = first.url.to_string();
+    // The same document in another coding is another payload.
+    (first.payload_digest == digest).then(|| Revisit {
+        url: first.url.to_string(),
+        time: first.time,
+    })
+}
+
+fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) {
+    let shared = &shard.shared;
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let reader = Reader {
+        rules: &shared.rules,
+        scope: &scope,
+        agent_token: &shared.agent_token,
+        max_links: shared.config.max_links,
+        max_anchor: shared.config.max_anchor,
+    };
+    let reading = reader.read(document, visit.outcome, visit.depth);
+    visit.title = reading.title;
+    visit.charset = reading.charset;
+    visit.links = reading.links;
+}
+
+/// The archive's words for a body that is not whole. A broken coding is no
+/// truncation there: the bytes on the wire are all in the record.
+fn archive_word(truncated: Option<Truncation>) -> &'static str {
+    match truncated {
+        None | Some(Truncation::Decode) => "",
+        Some(other) => other.as_str(),
+    }
+}

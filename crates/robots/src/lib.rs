@@ -1,0 +1,26 @@
+//! What a site asks of robots.
+//!
+//! Bytes of a robots.txt go in, the [`Rules`] for one agent come out, and every
+//! verdict names the line that decided. Robots meta tags and `X-Robots-Tag`
+//! headers are read here too. The matcher is our own because the ones at hand
+//! fail RFC 9309 cases or can be made slow; `README.md` says which leniencies
+//! it has.
+//!
+//! It is pure: no I/O, no clock, no global state. It never decides what an
+//! unreachable robots.txt means; whoever fetches does.
+
+mod agent;
+mod line;
+mod meta;
+mod parse;
+mod pattern;
+mod rules;
+
+pub use agent::product_token;
+pub use meta::MetaRobots;
+pub use parse::{MAX_CRAWL_DELAY, MAX_RULES, MAX_SITEMAPS, MAX_SIZE};
+pub use rules::{Rules, Verdict};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
