@@ -76,8 +76,10 @@ impl Loader {
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<Loader, ConfigError> {
         for (name, text) in variables {
-            if let Some(key) = name.strip_prefix(ENV_PREFIX) {
-                self.config.set(&key.to_ascii_lowercase(), &text)?;
+            match name.strip_prefix(ENV_PREFIX) {
+                // It names the file that was read before.
+                None | Some("CONFIG") => {}
+                Some(key) => self.config.set(&key.to_ascii_lowercase(), &text)?,
             }
         }
         Ok(self)

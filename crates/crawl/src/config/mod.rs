@@ -128,7 +128,15 @@ settings! {
         stop_grace: Duration = Duration::from_secs(5), "How long a stop waits for visits under way; what is abandoned is visited again later.";
         min_free_disk: Size = Size(1 << 30), "The crawl pauses while the disk has less free space than this.";
     }
+    "This call" {
+        dir: String = String::new(), "The crawl directory; crawl-HOST of the first seed when empty.";
+        json: bool = false, "End with one line of JSON on standard output.";
+        quiet: bool = false, "Show no progress.";
+    }
 }
+
+/// Keys of one call rather than of a crawl: they are not kept with it.
+pub const CALL_KEYS: [&str; 3] = ["dir", "json", "quiet"];
 
 fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -140,6 +148,9 @@ impl Config {
         let mut out = String::new();
         let mut group = "";
         for key in Config::KEYS {
+            if CALL_KEYS.contains(&key.name) {
+                continue;
+            }
             if key.group != group {
                 group = key.group;
                 out.push_str(&format!("# ── {group} ──\n\n"));

@@ -1,0 +1,259 @@
+//! Every flag, defined once: help comes from here.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+Start:   rhumb demo                          crawl a simulated web, no network needed
+         rhumb crawl https://example.org/    crawl one host into ./crawl-example.org/
+         rhumb crawl --dir crawl-example.org go on where it stopped
+
+Exit codes: 0 done (also when a limit was reached or `rhumb stop` ended it) · 1 a fault of the program
+  2 wrong flag, setting, seed or unreadable file · 3 crawl directory in use, missing or of another version
+  4 disk failed or crawl damaged · 5 too few file descriptors · 6 nothing could be fetched
+  130, 143 stopped by Ctrl-C or a termination signal";
+
+#[derive(Parser)]
+#[command(name = "rhumb", version, about = "A web crawler that is polite by construction, never loses a page, and can be asked about what it brought home.", after_help = AFTER_HELP, max_term_width = 110)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Crawl from seeds, or go on with a crawl.
+    Crawl(Box<CrawlArgs>),
+    /// Crawl a simulated web on this machine and show what to try next.
+    Demo(DemoArgs),
+    /// How a crawl stands: speed, hosts, sizes, connections.
+    Status(StatusArgs),
+    /// The URLs in a state, one a line.
+    Urls(UrlsArgs),
+    /// Everything known of a URL: where it was found, what became of it, and why.
+    Why(WhyArgs),
+    /// Let a running crawl rest.
+    Pause(DirArgs),
+    /// Let a paused crawl go on.
+    Resume(DirArgs),
+    /// End a running crawl cleanly.
+    Stop(DirArgs),
+    /// Show one page as the crawler sees it.
+    Fetch(FetchArgs),
+    /// Extract links and text from a file, as JSON.
+    Extract(ExtractArgs),
+    /// Print the effective configuration with a comment for every key.
+    Config(ConfigArgs),
+    /// Serve a simulated web on loopback, or tell the truth about it.
+    Sim(SimArgs),
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Every setting can also stand in crawl.toml (max_pages = 100) or the environment \
+(RHUMB_MAX_PAGES=100); a flag wins over the environment, the environment over the file. `rhumb config` lists all of them."
+)]
+pub struct CrawlArgs {
+    /// Where to begin: URLs, or names such as example.org.
+    pub seeds: Vec<String>,
+    /// Read seeds from a file, one a line; - is standard input. May be given several times.
+    #[arg(long = "seeds", value_name = "FILE")]
+    pub seed_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub settings: Settings,
+    /// The crawl directory [default: crawl-HOST of the first seed].
+    #[arg(long, value_name = "DIR", help_heading = "This call")]
+    pub dir: Option<PathBuf>,
+    /// End with one line of JSON on standard output.
+    #[arg(long, help_heading = "This call")]
+    pub json: bool,
+    /// Show no progress.
+    #[arg(long, short, help_heading = "This call")]
+    pub quiet: bool,
+}
+
+/// The settings that have a flag of their own; `--set` reaches all others.
+#[derive(clap::Args, Default)]
+pub struct Settings {
+    /// A configuration file to read over the crawl's own.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "RHUMB_CONFIG",
+        help_heading = "This call"
+    )]
+    pub config: Option<PathBuf>,
+    /// Which links to follow: page, prefix, host, domain, any [default: host].
+    #[arg(long, help_heading = "What to crawl")]
+    pub scope: Option<String>,
+    /// End when this many pages have been fetched.
+    #[arg(long, value_name = "N", help_heading = "What to crawl")]
+    pub max_pages: Option<String>,
+    /// Follow links at most this many steps from a seed.
+    #[arg(long, value_name = "N", help_heading = "What to crawl")]
+    pub max_depth: Option<String>,
+    /// End after this much time, such as 90s or 2h.
+    #[arg(long, value_name = "TIME", help_heading = "What to crawl")]
+    pub max_time: Option<String>,
+    /// Order inside a host: bfs (breadth first) or dfs (depth first).
+    #[arg(long, help_heading = "What to crawl")]
+    pub order: Option<String>,
+    /// Pause between two requests to one host [default: 1s].
+    #[arg(long, value_name = "TIME", help_heading = "Politeness")]
+    pub delay: Option<String>,
+    /// Connections to one host at a time [default: 1].
+    #[arg(long, value_name = "N", help_heading = "Politeness")]
+    pub per_host: Option<String>,
+    /// User-Agent header; add a URL where you can be reached.
+    #[arg(long, value_name = "TEXT", help_heading = "Politeness")]
+    pub agent: Option<String>,
+    /// Shards, each a thread with its own sites [default: one per core].
+    #[arg(long, value_name = "N", help_heading = "Size and speed")]
+    pub threads: Option<String>,
+    /// Connections at a time over all hosts [default: 128].
+    #[arg(long, value_name = "N", help_heading = "Size and speed")]
+    pub connections: Option<String>,
+    /// Archive format: gzip, zstd or none [default: gzip].
+    #[arg(long, value_name = "FORMAT", help_heading = "Storage")]
+    pub warc: Option<String>,
+    /// A fixed answer to a name look-up. May be given several times.
+    #[arg(long, value_name = "HOST=ADDRESS", help_heading = "Network")]
+    pub resolve: Vec<String>,
+    /// A name server to ask. May be given several times.
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Network")]
+    pub dns: Vec<String>,
+    /// Any setting, as in crawl.toml. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "This call")]
+    pub set: Vec<String>,
+}
+
+#[derive(clap::Args)]
+pub struct DemoArgs {
+    /// Hosts of the simulated web.
+    #[arg(long, default_value_t = 300)]
+    pub hosts: u32,
+    /// Its pages.
+    #[arg(long, default_value_t = 20_000)]
+    pub pages: u64,
+    /// Another seed gives another web.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where the crawl goes; an earlier demo there is replaced.
+    #[arg(long, default_value = "crawl-demo")]
+    pub dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct DirArgs {
+    /// The crawl directory.
+    #[arg(long, value_name = "DIR", env = "RHUMB_DIR", default_value = ".")]
+    pub dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub place: DirArgs,
+    /// One JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Show it again every second until the crawl ends.
+    #[arg(long)]
+    pub watch: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum StateArg {
+    Queued,
+    InFlight,
+    Fetched,
+    Failed,
+    Refused,
+}
+
+#[derive(clap::Args)]
+pub struct UrlsArgs {
+    #[command(flatten)]
+    pub place: DirArgs,
+    #[arg(long)]
+    pub state: StateArg,
+    /// One JSON object a line, with the reason.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct WhyArgs {
+    pub url: String,
+    #[command(flatten)]
+    pub place: DirArgs,
+    /// One JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct FetchArgs {
+    pub url: String,
+    /// The request and the response header, as they went over the wire.
+    #[arg(long)]
+    pub headers: bool,
+    /// The links, one a line: kind, URL, anchor.
+    #[arg(long)]
+    pub links: bool,
+    /// The text.
+    #[arg(long)]
+    pub text: bool,
+    /// The document as it came, decoded.
+    #[arg(long)]
+    pub raw: bool,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(clap::Args)]
+pub struct ExtractArgs {
+    /// The file; - is standard input.
+    pub file: PathBuf,
+    /// The URL it came from.
+    #[arg(long)]
+    pub url: String,
+    /// Its Content-Type header.
+    #[arg(long, value_name = "TYPE", default_value = "text/html")]
+    pub content_type: String,
+}
+
+#[derive(clap::Args)]
+pub struct ConfigArgs {
+    /// Begin from this crawl's settings.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(clap::Args)]
+pub struct SimArgs {
+    #[arg(long, default_value_t = 100)]
+    pub hosts: u32,
+    #[arg(long, default_value_t = 10_000)]
+    pub pages: u64,
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Port of every host's web server; 0 takes a free one.
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+    /// Answer DNS on this UDP port of 127.0.0.1; 0 takes a free one.
+    #[arg(long)]
+    pub dns_port: Option<u16>,
+    /// Write every request to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Delay every answer by about this long, such as 20ms.
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub latency: String,
+    /// Print what a crawler must find, as JSON, and end.
+    #[arg(long)]
+    pub truth: bool,
+}

@@ -1,0 +1,202 @@
+//! `rhumb crawl`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use rhumb_crawl::{Config, Crawl, CrawlError, Ending, SeedSource, Seeds, Summary};
+use rhumb_store::CrawlDirectory;
+
+use crate::args::CrawlArgs;
+use crate::commands::{effective_config, program};
+use crate::failure::Failure;
+use crate::figures::{bytes, clock, count};
+use crate::progress::Progress;
+use crate::signals::on_signals;
+
+pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
+    let call = effective_config(None, &args.settings)?;
+    let seeds = open_seeds(&args)?;
+    let dir = choose_dir(&args, &call, &seeds)?;
+    let mut config = effective_config(Some(&dir), &args.settings)?;
+    let (json, quiet) = (args.json || call.json, args.quiet || call.quiet);
+    (config.dir, config.json, config.quiet) = (String::new(), false, false);
+    if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
+        return Err(match seeds.skipped().first() {
+            Some(mistake) => Failure::Usage(format!(
+                "none of the seeds is a URL; the first mistake: {mistake}"
+            )),
+            None => CrawlError::NoSeeds.into(),
+        });
+    }
+    let crawl = Crawl::open(&dir, config)?;
+    let (summary, signal) = run_to_end(crawl, seeds, quiet)?;
+    if !quiet {
+        print_summary(&summary);
+    }
+    if json {
+        print_json(&summary)?;
+    }
+    conclude(&summary, signal)
+}
+
+/// Seeds on the command line are checked before anything else happens.
+fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
+    for text in &args.seeds {
+        if let Err(why) = rhumb_url::Url::parse_seed(text) {
+            return Err(Failure::Usage(format!("`{text}` cannot be a seed: {why}")));
+        }
+    }
+    let given = args.seeds.iter().cloned().map(SeedSource::Given);
+    let files = args.seed_files.iter().map(|path| {
+        if path == Path::new("-") {
+            SeedSource::Stdin
+        } else {
+            SeedSource::File(path.clone())
+        }
+    });
+    Ok(Seeds::open(&given.chain(files).collect::<Vec<_>>())?)
+}
+
+fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &Seeds) -> Result<PathBuf, Failure> {
+    if let Some(dir) = &args.dir {
+        return Ok(dir.clone());
+    }
+    if !call.dir.is_empty() {
+        return Ok(PathBuf::from(&call.dir));
+    }
+    if let Some(seed) = seeds.first() {
+        let name = seed.name().trim_matches(['[', ']']).replace(':', "-");
+        return Ok(PathBuf::from(format!("crawl-{name}")));
+    }
+    if CrawlDirectory::exists(Path::new(".")) {
+        return Ok(PathBuf::from("."));
+    }
+    Err(CrawlError::NoSeeds.into())
+}
+
+/// Run a crawl with its display and its signals; also used by the demo.
+pub fn run_to_end(
+    crawl: Crawl,
+    seeds: Seeds,
+    quiet: bool,
+) -> Result<(Summary, Option<u8>), Failure> {
+    let handle = crawl.handle();
+    let second = handle.clone();
+    let signal = on_signals(
+        move || handle.end(Ending::Interrupted),
+        move || second.abandon(),
+    )
+    .map_err(Failure::io("signals"))?;
+    let mut progress = Progress::new(quiet);
+    let result = crawl.run(seeds, &mut progress);
+    progress.clear();
+    Ok((result?, signal.exit_code()))
+}
+
+fn print_json(summary: &Summary) -> Result<(), Failure> {
+    let line = serde_json::to_string(summary).map_err(|e| Failure::Other(e.to_string()))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").map_err(Failure::io("standard output"))
+}
+
+pub fn print_summary(summary: &Summary) {
+    let counts = &summary.counts;
+    let ending = match &summary.ending {
+        Ending::Finished => "Finished: nothing is left to visit.",
+        Ending::PageLimit => "Ended at the limit on pages; raise --max-pages to go on.",
+        Ending::TimeLimit => "Ended at the limit on time.",
+        Ending::Interrupted | Ending::Stopped => "Stopped cleanly; nothing is lost.",
+        Ending::Failed(_) => "Stopped by a failure.",
+    };
+    eprintln!("{ending}");
+    let row = |label: &str, text: String| eprintln!("  {label:<12} {text}");
+    row(
+        "pages",
+        format!(
+            "{} ({} redirects, {} duplicates)",
+            count(counts.fetched),
+            count(counts.redirects),
+            count(counts.duplicates)
+        ),
+    );
+    let not_fetched = |state: &str, n: u64, kinds: &[&str]| {
+        let parts: Vec<String> = kinds
+            .iter()
+            .filter_map(|kind| Some((kind, counts.outcomes.get(*kind)?)))
+            .map(|(kind, n)| format!("{} {kind}", count(*n)))
+            .collect();
+        let gap = if parts.is_empty() { "" } else { ": " };
+        row(state, format!("{}{gap}{}", count(n), parts.join(", ")));
+    };
+    let labels = |state: rhumb_store::State| -> Vec<&'static str> {
+        let all = rhumb_store::Outcome::ALL.iter();
+        all.filter(|o| o.state() == state)
+            .map(|o| o.label())
+            .collect()
+    };
+    not_fetched("failed", counts.failed, &labels(rhumb_store::State::Failed));
+    not_fetched(
+        "refused",
+        counts.refused,
+        &labels(rhumb_store::State::Refused),
+    );
+    row(
+        "URLs",
+        format!(
+            "{} seen, {} queued, {} links",
+            count(counts.urls_seen),
+            count(counts.queued),
+            count(counts.links)
+        ),
+    );
+    row(
+        "speed",
+        format!(
+            "{:.0} pages/s over {}, {:.0} per CPU-second",
+            summary.pages_per_second,
+            clock(std::time::Duration::from_secs_f64(summary.seconds)),
+            summary.pages_per_cpu_second
+        ),
+    );
+    row(
+        "bytes",
+        format!(
+            "{} received, {} of memory at most",
+            bytes(counts.bytes),
+            bytes(summary.peak_rss_bytes)
+        ),
+    );
+    row("directory", summary.dir.display().to_string());
+}
+
+/// The exit code, or the failure that the run amounts to.
+fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> {
+    match &summary.ending {
+        Ending::Failed(reason) => return Err(Failure::Disk(reason.clone())),
+        Ending::Interrupted => {
+            eprintln!(
+                "Go on with: {} crawl --dir {}",
+                program(),
+                summary.dir.display()
+            );
+            return Ok(ExitCode::from(signal.unwrap_or(130)));
+        }
+        _ => {}
+    }
+    let counts = &summary.counts;
+    if counts.fetched == 0 && counts.failed + counts.refused > 0 {
+        let kinds: Vec<String> = counts
+            .outcomes
+            .iter()
+            .map(|(kind, n)| format!("{n} {kind}"))
+            .collect();
+        return Err(Failure::NothingFetched(format!(
+            "nothing could be fetched ({}); ask `{} why URL --dir {}` for the reason",
+            kinds.join(", "),
+            program(),
+            summary.dir.display()
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,88 @@
+//! `rhumb demo`: the whole thing on one machine, without a network.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use rhumb_crawl::{Config, Crawl, Ending, SeedSource, Seeds};
+use rhumb_sim::{Log, Sim, SimConfig};
+
+use crate::args::DemoArgs;
+use crate::commands::crawl::{print_summary, run_to_end};
+use crate::commands::program;
+use crate::failure::Failure;
+use crate::figures::count;
+
+/// Marks a directory that a demo made and a demo may replace.
+const MARK: &str = "demo";
+
+pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    make_room(&args.dir)?;
+    let sim = Sim::start(SimConfig {
+        hosts: args.hosts,
+        pages: args.pages,
+        seed: args.seed,
+        port: 0,
+        dns_port: Some(0),
+        log: Log::None,
+        ..SimConfig::default()
+    })
+    .map_err(|error| Failure::Other(format!("the simulated web cannot start: {error}")))?;
+    let seed = sim.seed_url();
+    eprintln!(
+        "A simulated web of {} hosts and about {} pages runs on this machine. Crawling it from {seed}",
+        count(u64::from(args.hosts)),
+        count(args.pages),
+    );
+    let mut config = Config::default();
+    let dns = sim.dns_addr().map(|a| a.to_string()).unwrap_or_default();
+    // Our own servers on loopback need no rest between two requests.
+    for (key, value) in [("scope", "any"), ("delay", "0s"), ("dns", &dns)] {
+        config.set(key, value)?;
+    }
+    let crawl = Crawl::open(&args.dir, config)?;
+    std::fs::write(args.dir.join("state").join(MARK), seed.as_bytes())
+        .map_err(Failure::io(args.dir.display().to_string()))?;
+    let seeds = Seeds::open(&[SeedSource::Given(seed.clone())])?;
+    let (summary, signal) = run_to_end(crawl, seeds, false)?;
+    print_summary(&summary);
+    if let Ending::Failed(reason) = &summary.ending {
+        return Err(Failure::Disk(reason.clone()));
+    }
+    print_next(&args.dir, &seed);
+    Ok(signal.map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+fn print_next(dir: &Path, seed: &str) {
+    let (program, dir) = (program(), dir.display());
+    eprintln!("\nTry next:");
+    for line in [
+        format!("why {seed} --dir {dir}"),
+        format!("urls --state failed --json --dir {dir} | head"),
+        format!("urls --state refused --json --dir {dir} | head"),
+        format!("status --dir {dir}"),
+        "crawl https://example.org/ --agent \"rhumb (+https://your.site/contact)\"".to_owned(),
+    ] {
+        eprintln!("  {program} {line}");
+    }
+    eprintln!(
+        "The pages are in {dir}/warc/, the journal of every visit and link in {dir}/journal/."
+    );
+}
+
+/// An earlier demo is removed; anything else is left alone.
+fn make_room(dir: &Path) -> Result<(), Failure> {
+    if !dir.exists() {
+        return Ok(());
+    }
+    if dir.join("state").join(MARK).is_file() {
+        return std::fs::remove_dir_all(dir).map_err(Failure::io(dir.display().to_string()));
+    }
+    let mut entries = std::fs::read_dir(dir).map_err(Failure::io(dir.display().to_string()))?;
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "{} exists and was not made by a demo; choose another --dir",
+        dir.display()
+    )))
+}

@@ -1,0 +1,69 @@
+//! One file for each command.
+
+pub mod config;
+pub mod crawl;
+pub mod demo;
+pub mod extract;
+pub mod fetch;
+pub mod sim;
+pub mod status;
+pub mod steer;
+pub mod urls;
+pub mod why;
+
+use std::path::{Path, PathBuf};
+
+use rhumb_crawl::{Config, Loader};
+
+use crate::args::Settings;
+use crate::failure::Failure;
+
+/// The effective configuration: the crawl's own file, then `--config`, the
+/// environment, and the flags.
+pub fn effective_config(dir: Option<&Path>, settings: &Settings) -> Result<Config, Failure> {
+    let mut loader = Loader::default();
+    let own = dir.map(|dir| dir.join("crawl.toml"));
+    for file in own.filter(|f| f.is_file()).iter().chain(&settings.config) {
+        loader = loader.file(file)?;
+    }
+    loader =
+        loader.environment(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }))?;
+    let flags: [(&str, Option<&String>); 11] = [
+        ("scope", settings.scope.as_ref()),
+        ("max_pages", settings.max_pages.as_ref()),
+        ("max_depth", settings.max_depth.as_ref()),
+        ("max_time", settings.max_time.as_ref()),
+        ("order", settings.order.as_ref()),
+        ("delay", settings.delay.as_ref()),
+        ("per_host", settings.per_host.as_ref()),
+        ("agent", settings.agent.as_ref()),
+        ("threads", settings.threads.as_ref()),
+        ("connections", settings.connections.as_ref()),
+        ("warc", settings.warc.as_ref()),
+    ];
+    for (key, text) in flags {
+        if let Some(text) = text {
+            loader = loader.set(key, text)?;
+        }
+    }
+    for (key, list) in [("resolve", &settings.resolve), ("dns", &settings.dns)] {
+        if !list.is_empty() {
+            loader = loader.set(key, &list.join(","))?;
+        }
+    }
+    for pair in &settings.set {
+        loader = loader.pair(pair)?;
+    }
+    Ok(loader.finish()?)
+}
+
+/// How the user started this program: what a suggested command begins with.
+pub fn program() -> String {
+    if std::env::var_os("CARGO").is_some() {
+        return "cargo run --release --".to_owned();
+    }
+    let name = std::env::args_os().next().map(PathBuf::from);
+    name.map_or("rhumb".to_owned(), |name| name.display().to_string())
+}

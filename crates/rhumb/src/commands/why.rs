@@ -1,0 +1,139 @@
+//! `rhumb why`
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use rhumb_crawl::{Explanation, explain};
+use rhumb_url::Url;
+
+use crate::args::WhyArgs;
+use crate::failure::Failure;
+use crate::figures::{bytes, count};
+
+pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
+    let url = Url::parse_seed(&args.url).map_err(|why| {
+        Failure::Usage(format!(
+            "`{}` is not a URL a crawl can hold: {why}",
+            args.url
+        ))
+    })?;
+    let explanation = explain(&args.place.dir, &url)?;
+    let text = if args.json {
+        serde_json::to_string(&explanation).map_err(|e| Failure::Other(e.to_string()))? + "\n"
+    } else {
+        describe(&explanation)
+    };
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Failure::io("standard output"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writing to a string cannot fail.
+macro_rules! row {
+    ($out:expr, $label:expr, $($text:tt)*) => {{
+        let _ = write!($out, "  {:<10} ", $label);
+        let _ = writeln!($out, $($text)*);
+    }};
+}
+
+fn describe(explanation: &Explanation) -> String {
+    let mut out = format!(
+        "{}\n  {:<10} {} ({})\n",
+        explanation.url, "state", explanation.state, explanation.reason
+    );
+    if let Some(seed) = &explanation.seed {
+        row!(out, "seed", "given at {}", seed.time);
+    }
+    if let Some(found) = &explanation.found {
+        row!(
+            out,
+            "found",
+            "on {} at {}, {} steps from a seed; {}",
+            found.on,
+            found.time,
+            found.depth,
+            found.fate
+        );
+    }
+    for visit in &explanation.visits {
+        row!(
+            out,
+            "visit",
+            "{} at {}: {}{}",
+            visit.outcome,
+            visit.time,
+            if visit.status > 0 {
+                format!(
+                    "status {}, {}, {} on the wire",
+                    visit.status,
+                    visit.content_type,
+                    bytes(visit.wire_bytes)
+                )
+            } else {
+                "no response".to_owned()
+            },
+            if visit.detail.is_empty() {
+                String::new()
+            } else {
+                format!("; {}", visit.detail)
+            }
+        );
+        if !visit.address.is_empty() {
+            row!(
+                out,
+                "",
+                "from {}, first byte after {:.1} ms, all after {:.1} ms, attempt {}",
+                visit.address,
+                visit.first_byte_ms,
+                visit.total_ms,
+                visit.attempts
+            );
+        }
+        if !visit.title.is_empty() {
+            row!(out, "title", "{}", visit.title);
+        }
+        if !visit.duplicate_of.is_empty() {
+            row!(out, "same as", "{}", visit.duplicate_of);
+        }
+        if !visit.truncated.is_empty() {
+            row!(out, "truncated", "{}", visit.truncated);
+        }
+        if let Some((file, offset, length)) = visit.archive.first() {
+            row!(out, "archive", "warc/{file} at {offset}, {length} bytes");
+        }
+        row!(out, "links", "{} on the page", count(visit.links as u64));
+    }
+    for link in &explanation.links {
+        let anchor = if link.anchor.is_empty() {
+            String::new()
+        } else {
+            format!(" “{}”", link.anchor)
+        };
+        row!(
+            out,
+            "linked",
+            "by {} ({}{anchor}): {}",
+            link.on,
+            link.kind,
+            link.fate
+        );
+    }
+    let total: u64 = explanation.links_by_fate.values().sum();
+    if total > explanation.links.len() as u64 {
+        row!(out, "", "… {} links name it in all", count(total));
+    }
+    for event in &explanation.host {
+        row!(
+            out,
+            "host",
+            "{} {}: {} at {}",
+            event.host,
+            event.event,
+            event.detail,
+            event.time
+        );
+    }
+    out
+}

@@ -1,0 +1,42 @@
+//! The program: commands, flags, printing. It wires the rooms together and
+//! decides nothing.
+
+mod args;
+mod commands;
+mod failure;
+mod figures;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Crawl(args) => commands::crawl::run(args),
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Status(args) => commands::status::run(&args),
+        Command::Urls(args) => commands::urls::run(&args),
+        Command::Why(args) => commands::why::run(&args),
+        Command::Pause(args) => commands::steer::pause(&args),
+        Command::Resume(args) => commands::steer::resume(&args),
+        Command::Stop(args) => commands::steer::stop(&args),
+        Command::Fetch(args) => commands::fetch::run(&args),
+        Command::Extract(args) => commands::extract::run(&args),
+        Command::Config(args) => commands::config::run(&args),
+        Command::Sim(args) => commands::sim::run(args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("rhumb: {failure}");
+            failure.exit_code()
+        }
+    }
+}
