@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rhumb_store::{Archive, Clock, Exchange, Journal, Record, Visit};
+use rhumb_store::{Archive, Capture, Clock, Journal, Record, Visit};
 use tokio::sync::mpsc::{
     UnboundedReceiver, UnboundedSender, error::TryRecvError, unbounded_channel,
 };
@@ -25,7 +25,7 @@ const VISIT_KIB: usize = 8;
 pub enum Work {
     Visit {
         visit: Box<Visit>,
-        exchange: Option<Exchange<Bytes>>,
+        capture: Option<Capture<Bytes>>,
         /// Its share of the bytes that may wait.
         room: OwnedSemaphorePermit,
     },
@@ -52,8 +52,8 @@ impl Committer {
         (committer, receiver)
     }
 
-    pub async fn visit(&self, visit: Box<Visit>, exchange: Option<Exchange<Bytes>>) {
-        let bytes = exchange.as_ref().map_or(0, |e| e.wire.len());
+    pub async fn visit(&self, visit: Box<Visit>, capture: Option<Capture<Bytes>>) {
+        let bytes = capture.as_ref().map_or(0, |e| e.wire.len());
         let kib = (bytes >> 10).saturating_add(VISIT_KIB).min(self.room_kib);
         let room = Arc::clone(&self.room).acquire_many_owned(kib as u32).await;
         // The semaphore is never closed; a closed channel means that the
@@ -61,7 +61,7 @@ impl Committer {
         if let Ok(room) = room {
             let _ = self.work.send(Work::Visit {
                 visit,
-                exchange,
+                capture,
                 room,
             });
         }
@@ -144,12 +144,12 @@ fn commit_group(
             }
             Work::Visit {
                 mut visit,
-                exchange,
+                capture,
                 room,
             } => {
-                if let (Some(archive), Some(exchange)) = (archive.as_mut(), &exchange) {
+                if let (Some(archive), Some(capture)) = (archive.as_mut(), &capture) {
                     visit.extents = archive
-                        .add(exchange)
+                        .add(capture)
                         .map_err(|error| format!("the archive cannot be written: {error}"))?;
                 }
                 let record = Record::Visit(visit);

@@ -32,15 +32,21 @@ pub struct Gauges {
     pub connections: AtomicU64,
 }
 
+/// Places in a table: the last is shared by all modules.
+const CASES: usize = 32;
+
+fn index_in<T: PartialEq>(all: &[T], case: &T) -> usize {
+    let index = all.iter().position(|known| known == case);
+    index.unwrap_or(CASES - 1).min(CASES - 1)
+}
+
 /// A count per case of a closed list, in the list's order.
 #[derive(Default)]
-struct Table([AtomicU64; 32]);
+struct Table([AtomicU64; CASES]);
 
 impl Table {
-    fn add<T: PartialEq>(&self, all: &[T], case: &T) {
-        let index = all.iter().position(|known| known == case);
-        // Modules share the last place.
-        self.0[index.unwrap_or(31).min(31)].fetch_add(1, Ordering::Relaxed);
+    fn add(&self, index: usize, count: u64) {
+        self.0[index].fetch_add(count, Ordering::Relaxed);
     }
 
     fn read<T: ToString>(&self, all: &[T]) -> BTreeMap<String, u64> {
@@ -49,7 +55,10 @@ impl Table {
             .zip(&self.0)
             .map(|(case, count)| (case.to_string(), count.load(Ordering::Relaxed)))
             .collect();
-        counts.insert("module".to_owned(), self.0[31].load(Ordering::Relaxed));
+        counts.insert(
+            "module".to_owned(),
+            self.0[CASES - 1].load(Ordering::Relaxed),
+        );
         counts.retain(|_, count| *count > 0);
         counts
     }
@@ -102,9 +111,15 @@ impl Counters {
         }
         add(&self.links, visit.links.len() as u64);
         add(&self.bytes, visit.wire_bytes);
-        self.outcomes.add(Outcome::ALL, &visit.outcome);
+        self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
+        let mut fates = [0; CASES];
         for link in &visit.links {
-            self.fates.add(Fate::ALL, &link.fate);
+            fates[index_in(Fate::ALL, &link.fate)] += 1;
+        }
+        for (index, count) in fates.into_iter().enumerate() {
+            if count > 0 {
+                self.fates.add(index, count);
+            }
         }
     }
 

@@ -273,6 +273,7 @@ impl Crawl {
         }
         let bad_seeds = hand_over_seeds(&shared, seeds, observer);
         shared.pending.done(1);
+        watch_disk(&handle, &directory, observer);
         shared.control.open();
         shared.ring_all();
         watch(&handle, &directory, &threads, observer);
@@ -431,7 +432,7 @@ fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -
         }
     };
     let mut mistakes: Vec<String> = seeds.skipped().iter().map(ToString::to_string).collect();
-    let mut seeds = seeds.into_iter();
+    let mut seeds = seeds.urls();
     loop {
         for mistake in mistakes.drain(..) {
             bad += 1;

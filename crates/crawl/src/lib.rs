@@ -9,6 +9,7 @@
 //! It reads time and files through the store's doors only.
 
 mod budget;
+mod catch_up;
 mod commit;
 mod config;
 mod content;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use nix::sys::time::TimeValLike;
 
 use crate::config::Config;
 
@@ -34,9 +35,8 @@ pub fn raise_file_limit() -> u64 {
 /// CPU time of this process so far, user and system.
 pub fn cpu_time() -> Duration {
     getrusage(UsageWho::RUSAGE_SELF).map_or(Duration::ZERO, |usage| {
-        let micros = |time: nix::sys::time::TimeVal| {
-            Duration::from_micros((time.tv_sec() * 1_000_000 + i64::from(time.tv_usec())) as u64)
-        };
+        let micros =
+            |time: nix::sys::time::TimeVal| Duration::from_micros(time.num_microseconds() as u64);
         micros(usage.user_time()) + micros(usage.system_time())
     })
 }

@@ -81,7 +81,7 @@ impl Seeds {
         &self.skipped
     }
 
-    pub fn into_iter(self) -> impl Iterator<Item = Result<Url, SeedError>> {
+    pub fn urls(self) -> impl Iterator<Item = Result<Url, SeedError>> {
         self.first.map(Ok).into_iter().chain(self.rest)
     }
 }

@@ -15,11 +15,11 @@ use std::time::Duration;
 use rhumb_fetch::{Connection, Fetcher, Resolver};
 use rhumb_frontier::{Frontier, LaneId, MemorySet, Ticket, UrlSet};
 use rhumb_store::{
-    Admission, Admitted, Control as ControlRecord, Fate, JournalReader, Position, Record, Seed,
-    Visit,
+    Admission, Admitted, Control as ControlRecord, Fate, Position, Record, Seed, Visit,
 };
 use rhumb_url::{Url, UrlKey};
 
+use crate::catch_up::CatchUp;
 use crate::commit::Committer;
 use crate::control::Ending;
 use crate::door::Message;
@@ -57,6 +57,8 @@ pub struct Shard {
     set: RefCell<MemorySet>,
     offers: RefCell<VecDeque<(Ticket, Offered)>>,
     tickets: Cell<u64>,
+    /// Readers of the journals of senders that this shard fell behind.
+    catching_up: RefCell<HashMap<usize, CatchUp>>,
     /// The disk failed: what is in flight cannot be committed any more.
     failed: Cell<bool>,
 }
@@ -92,6 +94,7 @@ impl Shard {
             max_turns: (share + extra).max(1),
             offers: RefCell::default(),
             tickets: Cell::new(0),
+            catching_up: RefCell::default(),
             failed: Cell::new(false),
             shared,
         }
@@ -135,7 +138,8 @@ impl Shard {
     }
 
     fn may_leave(&self, since: Duration) -> bool {
-        self.turns.get() == 0
+        let all_committed = self.turns.get() == 0 && self.in_flight.borrow().is_empty();
+        all_committed
             || self.failed.get()
             || self.shared.control.is_abandoned()
             || self.now() >= since + self.shared.config.stop_grace
@@ -247,41 +251,33 @@ impl Shard {
         more
     }
 
-    /// Read a sender's journal over the messages that found no room.
+    /// Read a sender's journal over the messages that found no room: one
+    /// group at a time, so that the other work goes on in between.
     fn catch_up(&self, from: usize, first: u64, through: u64) {
         let shared = &self.shared;
-        let mut reader = JournalReader::open(
-            Arc::clone(&shared.disk),
-            &shared.journal_folder,
-            from as u16,
-            first,
-        );
-        let mut reached = first.saturating_sub(1);
-        // One group at a time, so that the other work goes on in between.
-        match reader.next_group() {
-            Ok(Some(group)) => {
-                for (position, record) in group.records() {
-                    if position.sequence < first || position.sequence > through {
-                        continue;
-                    }
-                    if let Ok(Record::Visit(visit)) = record {
-                        let batches = batches_of(&visit, position, &shared.print, shared.shards());
-                        for (owner, batch) in batches {
-                            if owner == self.id {
-                                self.offer_links(batch);
-                            }
-                        }
-                    }
+        let mut catching_up = self.catching_up.borrow_mut();
+        let reader = catching_up.entry(from).or_insert_with(|| {
+            CatchUp::new(
+                Arc::clone(&shared.disk),
+                &shared.journal_folder,
+                from as u16,
+            )
+        });
+        let read = reader.read(first, through, |position, visit| {
+            let batches = batches_of(visit, position, &shared.print, shared.shards());
+            for (owner, batch) in batches {
+                if owner == self.id {
+                    self.offer_links(batch);
                 }
-                reached = group.last_sequence().min(through);
             }
-            Ok(None) => {
-                let reason = format!("journal {from} ends before record {through}");
-                shared.control.end(Ending::Failed(reason));
+        });
+        match read {
+            Ok(reached) => shared.exchange.caught_up(from, self.id, reached),
+            Err(error) => {
+                shared.control.end(Ending::Failed(error.to_string()));
+                shared.ring_all();
             }
-            Err(error) => shared.control.end(Ending::Failed(error.to_string())),
         }
-        shared.exchange.caught_up(from, self.id, reached);
     }
 
     fn offer_links(&self, batch: LinkBatch) {

@@ -11,7 +11,7 @@ use rhumb_fetch::{Connection, Document, Failure, Truncation, Unwanted};
 use rhumb_frontier::{Queued, Seat, Turn, Waiter};
 use rhumb_robots::Rules;
 use rhumb_store::{
-    Exchange, HostEvent, Outcome, Record, Revisit, State, Timestamp, Visit, payload_digest,
+    Capture, HostEvent, Outcome, Record, Revisit, State, Timestamp, Visit, payload_digest,
 };
 use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
@@ -38,6 +38,14 @@ pub async fn run(shard: &Shard, mut turn: Turn) {
         }
         return put_back(shard, turn, Duration::ZERO);
     };
+    let given_up = shard.given_up.borrow().get(&turn.lane()).cloned();
+    if let Some(reason) = given_up {
+        if let Some(address) = handed_over {
+            shard.give_up_seat(address);
+        }
+        refuse_all(shard, &turn, first, &reason).await;
+        return put_back(shard, turn, Duration::ZERO);
+    }
     let resolved = shard.resolver.resolve(first.url.name()).await;
     let addresses = match resolved {
         Ok(addresses) if !addresses.is_empty() => addresses,
@@ -126,23 +134,22 @@ impl Visits<'_> {
             let Some(item) = next.take().or_else(|| pop(shard, turn)) else {
                 return Duration::ZERO;
             };
-            let given_up = shard.given_up.borrow().get(&turn.lane()).cloned();
-            if let Some(reason) = given_up {
-                self.refuse(item, Outcome::HostGivenUp, reason).await;
-                continue;
-            }
-            if turn.is_spent() || shard.shared.control.holds() {
+            let given_up = shard.given_up.borrow().contains_key(&turn.lane());
+            if given_up || turn.is_spent() || shard.shared.control.holds() {
                 give_back(shard, turn, item);
                 return Duration::ZERO;
             }
             let after = match self.robots_of(&item.url) {
-                Some(Robots::Rules(rules)) => match disallowed(&rules, &item.url) {
-                    Some(line) => {
-                        self.refuse(item, Outcome::Robots, line).await;
-                        Next::GoOn
+                Some(Robots::Rules(rules)) => {
+                    self.heed_delay(turn, &rules);
+                    match disallowed(&rules, &item.url) {
+                        Some(line) => {
+                            refuse(shard, item, Outcome::Robots, line).await;
+                            Next::GoOn
+                        }
+                        None => self.visit(turn, item).await,
                     }
-                    None => self.visit(turn, item).await,
-                },
+                }
                 Some(Robots::Unreachable { status }) => {
                     self.robots_unreachable(turn, item, status).await
                 }
@@ -152,8 +159,7 @@ impl Visits<'_> {
                 None => match item.url.join("/robots.txt") {
                     Ok(url) => self.fetch_robots(turn, item, &url, 0).await,
                     Err(why) => {
-                        self.refuse(item, Outcome::RobotsUnreachable, why.to_string())
-                            .await;
+                        refuse(shard, item, Outcome::RobotsUnreachable, why.to_string()).await;
                         Next::GoOn
                     }
                 },
@@ -175,14 +181,21 @@ impl Visits<'_> {
         let shard = self.shard;
         turn.spend();
         let time = shard.shared.clock.wall();
-        match self.get(url).await {
+        match self.get(url, true).await {
             Err(failure) => fail(shard, turn, item, &failure, time).await,
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
                 let counters = &shard.shared.counters;
                 counters.robots_fetched.fetch_add(1, Ordering::Relaxed);
+                shard.committer.record(Record::HostEvent(HostEvent {
+                    host: item.url.origin().to_owned(),
+                    time,
+                    event: "robots".to_owned(),
+                    detail: format!("status {}", document.status),
+                    ..HostEvent::default()
+                }));
                 if let Robots::Rules(rules) = &robots {
-                    self.note_rules(turn, &item.url, rules, document.status, time);
+                    self.heed_delay(turn, rules);
                 }
                 let host = shard.shared.print.host(&item.url);
                 let now = shard.now();
@@ -193,22 +206,13 @@ impl Visits<'_> {
         }
     }
 
-    fn note_rules(&self, turn: &Turn, url: &Url, rules: &Rules, status: u16, time: Timestamp) {
-        let shard = self.shard;
+    /// A host may ask for more time between visits than is configured.
+    fn heed_delay(&self, turn: &Turn, rules: &Rules) {
         if let Some(delay) = rules.crawl_delay() {
-            let delay = delay.min(shard.shared.config.max_crawl_delay);
-            shard
-                .frontier
-                .borrow_mut()
-                .set_own_delay(turn.lane(), delay);
+            let delay = delay.min(self.shard.shared.config.max_crawl_delay);
+            let mut frontier = self.shard.frontier.borrow_mut();
+            frontier.set_own_delay(turn.lane(), delay);
         }
-        shard.committer.record(Record::HostEvent(HostEvent {
-            host: url.origin().to_owned(),
-            time,
-            event: "robots".to_owned(),
-            detail: format!("status {status}"),
-            ..HostEvent::default()
-        }));
     }
 
     /// The server could not give its robots.txt: try again later, or leave
@@ -217,7 +221,7 @@ impl Visits<'_> {
         let shard = self.shard;
         let detail = format!("robots.txt answered with status {status}");
         if item.attempts as usize >= shard.shared.config.retries {
-            self.refuse(item, Outcome::RobotsUnreachable, detail).await;
+            refuse(shard, item, Outcome::RobotsUnreachable, detail).await;
             return Next::GoOn;
         }
         let host = shard.shared.print.host(&item.url);
@@ -237,7 +241,7 @@ impl Visits<'_> {
         }
         turn.spend();
         let time = shard.shared.clock.wall();
-        let document = match self.get(&item.url).await {
+        let document = match self.get(&item.url, false).await {
             Ok(document) => document,
             Err(failure) => {
                 release_page(shard);
@@ -262,26 +266,27 @@ impl Visits<'_> {
             give_back(shard, turn, item);
             return Next::Rest(shard.now() + wait);
         }
-        let (visit, exchange) = record(shard, &item, document, time);
+        let (visit, capture) = record(shard, &item, document, time);
         if visit.outcome.state() != State::Fetched {
             release_page(shard);
         }
-        shard.committer.visit(visit, exchange).await;
+        shard.committer.visit(visit, capture).await;
         Next::GoOn
     }
 
-    /// One request on the connection at hand, or on a fresh one.
-    async fn get(&mut self, url: &Url) -> Result<Document, Failure> {
+    /// One request on the connection at hand, or on a fresh one. A robots.txt
+    /// is read whatever type it claims to be.
+    async fn get(&mut self, url: &Url, any_type: bool) -> Result<Document, Failure> {
         let host = self.shard.shared.print.host(url);
         if let Some(connection) = self.kept_connection(host) {
-            match self.get_on(host, connection, url).await {
+            match self.get_on(host, connection, url, any_type).await {
                 // An idle connection that the server has closed meanwhile.
                 Err(Failure::Closed) => {}
                 result => return result,
             }
         }
         let connection = self.shard.fetcher.connect(url, self.addresses).await?;
-        self.get_on(host, connection, url).await
+        self.get_on(host, connection, url, any_type).await
     }
 
     async fn get_on(
@@ -289,8 +294,13 @@ impl Visits<'_> {
         host: u64,
         mut connection: Connection,
         url: &Url,
+        any_type: bool,
     ) -> Result<Document, Failure> {
-        let document = connection.get(url, None).await?;
+        let document = if any_type {
+            connection.get_of_any_type(url).await?
+        } else {
+            connection.get(url, None).await?
+        };
         if connection.reusable() {
             self.connection = Some((host, connection));
         }
@@ -328,14 +338,22 @@ impl Visits<'_> {
             parked.insert(host, (connection, now));
         }
     }
+}
 
-    /// A URL that is decided without asking for it.
-    async fn refuse(&self, item: Queued, outcome: Outcome, detail: String) {
-        let time = self.shard.shared.clock.wall();
-        let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
-        visit.attempts = item.attempts;
-        visit.detail = detail;
-        self.shard.committer.visit(Box::new(visit), None).await;
+/// A URL that is decided without asking for it.
+async fn refuse(shard: &Shard, item: Queued, outcome: Outcome, detail: String) {
+    let time = shard.shared.clock.wall();
+    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
+    visit.attempts = item.attempts;
+    visit.detail = detail;
+    shard.committer.visit(Box::new(visit), None).await;
+}
+
+/// Everything that waits for a host that was given up.
+async fn refuse_all(shard: &Shard, turn: &Turn, first: Queued, reason: &str) {
+    let mut next = Some(first);
+    while let Some(item) = next.take().or_else(|| pop(shard, turn)) {
+        refuse(shard, item, Outcome::HostGivenUp, reason.to_owned()).await;
     }
 }
 
@@ -428,7 +446,7 @@ fn record(
     item: &Queued,
     document: Document,
     time: Timestamp,
-) -> (Box<Visit>, Option<Exchange<Bytes>>) {
+) -> (Box<Visit>, Option<Capture<Bytes>>) {
     let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
     visit.attempts = item.attempts + 1;
     visit.status = document.status;
@@ -459,7 +477,7 @@ fn record(
     visit.payload_digest = Some(digest);
     let revisit = content_seen(shard, &mut visit, &document, digest);
     read_into(shard, &mut visit, &document);
-    let exchange = Exchange {
+    let capture = Capture {
         url: visit.url.clone(),
         time,
         address: visit.address.clone(),
@@ -473,7 +491,7 @@ fn record(
         depth: item.depth,
         fetch_micros: visit.total_micros,
     };
-    (Box::new(visit), Some(exchange))
+    (Box::new(visit), Some(capture))
 }
 
 /// Whole, non-empty documents are compared with those of earlier visits.

@@ -53,6 +53,8 @@ pub struct Frontier {
     heap: BinaryHeap<Reverse<(Duration, u64, LaneId)>>,
     sequence: u64,
     queued: usize,
+    /// No lane is taken before this, whether known now or not.
+    floor: Duration,
 }
 
 impl Frontier {
@@ -64,6 +66,7 @@ impl Frontier {
             heap: BinaryHeap::new(),
             sequence: 0,
             queued: 0,
+            floor: Duration::ZERO,
         }
     }
 
@@ -97,11 +100,9 @@ impl Frontier {
         self.schedule(lane);
     }
 
-    /// No turn of any lane that is known now begins before `earliest`.
+    /// No turn of any lane begins before `earliest`.
     pub fn hold_all(&mut self, earliest: Duration) {
-        for lane in self.lanes.values_mut() {
-            lane.next_allowed_at = lane.next_allowed_at.max(earliest);
-        }
+        self.floor = self.floor.max(earliest);
     }
 
     /// The host asks for more time between visits than is configured.
@@ -113,6 +114,9 @@ impl Frontier {
 
     /// Take the lane whose time has come first, if any has.
     pub fn take(&mut self, now: Duration) -> Option<Turn> {
+        if now < self.floor {
+            return None;
+        }
         while let Some(&Reverse((due, _, id))) = self.heap.peek() {
             if due > now {
                 return None;
@@ -214,7 +218,8 @@ impl Frontier {
 
     /// When the next lane may be taken.
     pub fn next_due(&self) -> Option<Duration> {
-        self.heap.peek().map(|Reverse((due, _, _))| *due)
+        let first = self.heap.peek();
+        first.map(|Reverse((due, _, _))| self.floor.max(*due))
     }
 
     /// The URLs that wait, lane by lane, in no particular order.

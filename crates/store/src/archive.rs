@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 use crate::clock::{Clock, Timestamp};
 use crate::disk::{AppendFile, Disk};
 use crate::visit::Extent;
-use crate::warc::{self, Exchange, RecordId};
+use crate::warc::{self, Capture, RecordId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveFormat {
@@ -144,7 +144,7 @@ impl Archive {
     }
 
     /// Add a visit's records; they are in the file after `flush`.
-    pub fn add<B: AsRef<[u8]>>(&mut self, exchange: &Exchange<B>) -> io::Result<Vec<Extent>> {
+    pub fn add<B: AsRef<[u8]>>(&mut self, capture: &Capture<B>) -> io::Result<Vec<Extent>> {
         self.roll_if_full()?;
         let (response, request, metadata) = (self.next_id(), self.next_id(), self.next_id());
         let mut record = std::mem::take(&mut self.record);
@@ -153,11 +153,11 @@ impl Archive {
             Some(open) => RecordId(open.info.0),
             None => self.open_next()?,
         };
-        warc::response(&mut record, &response, &info, exchange);
+        warc::response(&mut record, &response, &info, capture);
         extents.push(self.append(&record)?);
-        warc::request(&mut record, &request, &response, exchange);
+        warc::request(&mut record, &request, &response, capture);
         extents.push(self.append(&record)?);
-        warc::metadata(&mut record, &metadata, &response, exchange);
+        warc::metadata(&mut record, &metadata, &response, capture);
         extents.push(self.append(&record)?);
         self.record = record;
         Ok(extents)

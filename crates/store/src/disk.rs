@@ -133,8 +133,13 @@ impl Disk for RealDisk {
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         let stat = nix::sys::statvfs::statvfs(path)?;
-        Ok(u64::from(stat.blocks_available()) * u64::from(stat.fragment_size()))
+        Ok(widen(stat.blocks_available()) * widen(stat.fragment_size()))
     }
+}
+
+/// The system's counts are of other widths on other systems.
+fn widen(count: impl Into<u64>) -> u64 {
+    count.into()
 }
 
 fn temporary_name(path: &Path) -> PathBuf {

@@ -34,4 +34,4 @@ pub use memory_disk::MemoryDisk;
 pub use reader::{JournalReader, journals_in};
 pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
 pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};
-pub use warc::{Exchange, Revisit, payload_digest};
+pub use warc::{Capture, Revisit, payload_digest};

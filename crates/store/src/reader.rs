@@ -45,6 +45,15 @@ struct Segment {
     offset: u64,
 }
 
+/// What was found at a place in a segment.
+enum Step {
+    Group(Header, Vec<u8>),
+    /// A whole group that was not asked for.
+    Passed,
+    /// Nothing, or not yet a whole group.
+    End,
+}
+
 /// A stream of groups that can be asked again after it has ended: the writer
 /// may have added to it.
 pub struct JournalReader {
@@ -70,16 +79,19 @@ impl JournalReader {
         }
     }
 
+    /// Pass over everything before this sequence from here on.
+    pub fn pass_to(&mut self, sequence: u64) {
+        self.from = self.from.max(sequence);
+    }
+
     /// The next group that ends at or after the sequence asked for.
     pub fn next_group(&mut self) -> Result<Option<Group>, JournalError> {
-        while let Some((header, stored)) = self.advance()? {
-            if header.last_sequence() >= self.from {
-                self.from = header.last_sequence() + 1;
-                let group = Group::decompress(header, &stored);
-                return group.map(Some).map_err(|_| self.corrupt_here());
-            }
-        }
-        Ok(None)
+        let Some((header, stored)) = self.advance()? else {
+            return Ok(None);
+        };
+        self.from = header.last_sequence() + 1;
+        let group = Group::decompress(header, &stored);
+        group.map(Some).map_err(|_| self.corrupt_here())
     }
 
     /// The next group's header, its body checked but not unpacked.
@@ -110,7 +122,8 @@ impl JournalReader {
         Ok(())
     }
 
-    /// Step over the next whole group, moving on to later segments.
+    /// Step over the next whole group that ends at or after `from`, moving
+    /// on to later segments.
     fn advance(&mut self) -> Result<Option<(Header, Vec<u8>)>, JournalError> {
         loop {
             let Some(name) = self.current.as_ref().map(|s| s.name.clone()) else {
@@ -123,7 +136,7 @@ impl JournalReader {
             // its groups, so nothing written meanwhile can be passed over.
             let has_successor = self.successor_of(Some(&name))?.is_some();
             if let Some(segment) = &mut self.current
-                && let Some(found) = segment.next_whole()?
+                && let Some(found) = segment.next_whole(self.from)?
             {
                 return Ok(Some(found));
             }
@@ -196,34 +209,51 @@ impl Segment {
             .map_err(JournalError::io(Path::new(&self.name)))
     }
 
-    /// Read and step over the group that stands here, if it is whole.
-    fn next_whole(&mut self) -> Result<Option<(Header, Vec<u8>)>, JournalError> {
+    /// Read and step over the next whole group that ends at or after `from`;
+    /// earlier ones are passed over by their headers alone.
+    fn next_whole(&mut self, from: u64) -> Result<Option<(Header, Vec<u8>)>, JournalError> {
+        loop {
+            match self.step(from)? {
+                Step::Group(header, stored) => return Ok(Some((header, stored))),
+                Step::Passed => {}
+                Step::End => return Ok(None),
+            }
+        }
+    }
+
+    /// Step over the group that stands here, if it is whole; its body only
+    /// if it ends at or after `from`.
+    fn step(&mut self, from: u64) -> Result<Step, JournalError> {
         let failed = || JournalError::io(Path::new(&self.name));
         let body = self.offset + HEADER as u64;
         let length = self.length()?;
         if length < body {
-            return Ok(None);
+            return Ok(Step::End);
         }
         let mut header_bytes = [0; HEADER];
         self.file
             .read_exact_at(self.offset, &mut header_bytes)
             .map_err(failed())?;
         let Some(header) = Header::parse(&header_bytes) else {
-            return Ok(None);
+            return Ok(Step::End);
         };
         let end = body + u64::from(header.stored_length);
         if length < end {
-            return Ok(None);
+            return Ok(Step::End);
+        }
+        if header.last_sequence() < from {
+            self.offset = end;
+            return Ok(Step::Passed);
         }
         let mut stored = vec![0; header.stored_length as usize];
         self.file
             .read_exact_at(body, &mut stored)
             .map_err(failed())?;
         if !header.verifies(&header_bytes, &stored) {
-            return Ok(None);
+            return Ok(Step::End);
         }
         self.offset = end;
-        Ok(Some((header, stored)))
+        Ok(Step::Group(header, stored))
     }
 }
 

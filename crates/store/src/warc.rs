@@ -25,7 +25,7 @@ pub struct Revisit {
 
 /// What went over the wire in one visit.
 #[derive(Debug, Clone)]
-pub struct Exchange<B> {
+pub struct Capture<B> {
     pub url: String,
     pub time: Timestamp,
     /// The server's IP address.
@@ -108,33 +108,33 @@ pub fn response<B: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     id: &RecordId,
     info: &RecordId,
-    exchange: &Exchange<B>,
+    capture: &Capture<B>,
 ) {
-    let wire = exchange.wire.as_ref();
-    let kind = if exchange.revisit.is_some() {
+    let wire = capture.wire.as_ref();
+    let kind = if capture.revisit.is_some() {
         "revisit"
     } else {
         "response"
     };
-    begin(out, kind, id, exchange.time);
-    line!(out, "WARC-Target-URI: {}", exchange.url);
-    line!(out, "WARC-IP-Address: {}", exchange.address);
+    begin(out, kind, id, capture.time);
+    line!(out, "WARC-Target-URI: {}", capture.url);
+    line!(out, "WARC-IP-Address: {}", capture.address);
     line!(out, "WARC-Warcinfo-ID: {info}");
     line!(
         out,
         "WARC-Payload-Digest: {}",
-        digest_text(&exchange.payload_digest)
+        digest_text(&capture.payload_digest)
     );
-    if !exchange.truncated.is_empty() {
-        line!(out, "WARC-Truncated: {}", exchange.truncated);
+    if !capture.truncated.is_empty() {
+        line!(out, "WARC-Truncated: {}", capture.truncated);
     }
-    let block = match &exchange.revisit {
+    let block = match &capture.revisit {
         None => wire,
         Some(earlier) => {
             line!(out, "WARC-Profile: {REVISIT_PROFILE}");
             line!(out, "WARC-Refers-To-Target-URI: {}", earlier.url);
             line!(out, "WARC-Refers-To-Date: {}", earlier.time);
-            &wire[..exchange.head_length.min(wire.len())]
+            &wire[..capture.head_length.min(wire.len())]
         }
     };
     finish(out, "application/http; msgtype=response", &[block]);
@@ -144,12 +144,12 @@ pub fn request<B: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     id: &RecordId,
     response: &RecordId,
-    exchange: &Exchange<B>,
+    capture: &Capture<B>,
 ) {
-    begin(out, "request", id, exchange.time);
-    line!(out, "WARC-Target-URI: {}", exchange.url);
+    begin(out, "request", id, capture.time);
+    line!(out, "WARC-Target-URI: {}", capture.url);
     line!(out, "WARC-Concurrent-To: {response}");
-    let blocks = without_secrets(exchange.request.as_ref());
+    let blocks = without_secrets(capture.request.as_ref());
     finish(out, "application/http; msgtype=request", &blocks);
 }
 
@@ -157,16 +157,16 @@ pub fn metadata<B: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     id: &RecordId,
     response: &RecordId,
-    exchange: &Exchange<B>,
+    capture: &Capture<B>,
 ) {
     let mut fields = Vec::with_capacity(128);
-    if !exchange.via.is_empty() {
-        line!(fields, "via: {}", exchange.via);
+    if !capture.via.is_empty() {
+        line!(fields, "via: {}", capture.via);
     }
-    line!(fields, "hopsFromSeed: {}", exchange.depth);
-    line!(fields, "fetchTimeMs: {}", exchange.fetch_micros / 1000);
-    begin(out, "metadata", id, exchange.time);
-    line!(out, "WARC-Target-URI: {}", exchange.url);
+    line!(fields, "hopsFromSeed: {}", capture.depth);
+    line!(fields, "fetchTimeMs: {}", capture.fetch_micros / 1000);
+    begin(out, "metadata", id, capture.time);
+    line!(out, "WARC-Target-URI: {}", capture.url);
     line!(out, "WARC-Concurrent-To: {response}");
     finish(out, "application/warc-fields", &[&fields]);
 }

@@ -63,6 +63,21 @@ impl Connection {
         url: &Url,
         conditional: Option<&Validators>,
     ) -> Result<Document, Failure> {
+        self.ask(url, conditional, false).await
+    }
+
+    /// Ask for a document that is needed whatever type it claims to be, such
+    /// as a robots.txt.
+    pub async fn get_of_any_type(&mut self, url: &Url) -> Result<Document, Failure> {
+        self.ask(url, None, true).await
+    }
+
+    async fn ask(
+        &mut self,
+        url: &Url,
+        conditional: Option<&Validators>,
+        any_type: bool,
+    ) -> Result<Document, Failure> {
         if url.origin() != &*self.origin {
             return Err(Failure::Unaskable(format!("it leads to {}", self.origin)));
         }
@@ -73,6 +88,7 @@ impl Connection {
             config: &self.http1.config,
             tape: &self.tape,
             remote: self.remote,
+            any_type,
         };
         let (document, complete) = exchange.run(&mut pipe, request, url).await?;
         // hyper ends a keep-alive turn in the poll after the last byte.

@@ -94,11 +94,13 @@ struct Reading {
     truncated: Option<Truncation>,
 }
 
-/// What stays the same for all requests of a connection.
+/// What a request needs to know besides its URL.
 pub(super) struct Exchange<'a> {
     pub config: &'a FetchConfig,
     pub tape: &'a RefCell<Tape>,
     pub remote: SocketAddr,
+    /// The header's type decides nothing.
+    pub any_type: bool,
 }
 
 impl Exchange<'_> {
@@ -178,7 +180,7 @@ impl Exchange<'_> {
         let content_type = head.headers.get(http::header::CONTENT_TYPE);
         let content_type =
             content_type.and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
-        if !self.config.wanted.wants(content_type) {
+        if !self.any_type && !self.config.wanted.wants(content_type) {
             return Some(Unwanted::Type(content_type.unwrap_or_default().to_owned()));
         }
         match framing {
