@@ -12,6 +12,7 @@ pub enum Ending {
     /// Nothing is queued or in flight anywhere.
     Finished,
     PageLimit,
+    ByteLimit,
     TimeLimit,
     /// Ctrl-C or a termination signal.
     Interrupted,

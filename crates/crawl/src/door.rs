@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rhumb_frontier::LaneId;
@@ -15,15 +16,16 @@ pub enum Message {
     /// The disk failed; nothing more can be committed.
     CommitFailed(String),
     /// A lane that waited for its address has a seat there now.
-    Seat {
-        lane: LaneId,
-        address: IpAddr,
+    Seat { lane: LaneId, address: IpAddr },
+    Seeds {
+        urls: Vec<Url>,
+        /// Told once the seeds are in the shard's hands.
+        taken: Option<SyncSender<()>>,
     },
-    Seeds(Vec<Url>),
     /// Send the URLs that wait, or those in flight, in pieces.
     List {
         in_flight: bool,
-        reply: std::sync::mpsc::SyncSender<Vec<String>>,
+        reply: SyncSender<Vec<String>>,
     },
 }
 
@@ -44,7 +46,7 @@ impl Door {
     }
 
     /// Put seeds in; waits while the shard is behind.
-    pub fn put_seeds(&self, seeds: Vec<Url>) {
+    pub fn put_seeds(&self, urls: Vec<Url>, taken: Option<SyncSender<()>>) {
         let mut inbox = self.lock();
         while inbox.len() >= ROOM_FOR_SEEDS {
             inbox = self
@@ -52,7 +54,7 @@ impl Door {
                 .wait(inbox)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        inbox.push_back(Message::Seeds(seeds));
+        inbox.push_back(Message::Seeds { urls, taken });
         drop(inbox);
         self.bell.notify_one();
     }

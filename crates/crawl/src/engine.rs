@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ use crate::counters::{Counters, Snapshot};
 use crate::door::Door;
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
+use crate::notes::Notes;
 use crate::preflight;
 use crate::recover::{Recovered, Recovery, ShardState, our_identity};
 use crate::seeds::Seeds;
@@ -37,6 +40,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const TELL_EVERY: Duration = Duration::from_millis(250);
 /// Seeds that travel to a shard together.
 const SEEDS_AT_A_TIME: usize = 512;
+/// How long a seed handed in may wait for its shard.
+const SEED_PATIENCE: Duration = Duration::from_secs(10);
 /// Mistakes among the seeds that are told one by one.
 const MISTAKES_TOLD: u64 = 10;
 
@@ -134,6 +139,20 @@ impl Handle {
         self.end(Ending::Interrupted);
     }
 
+    /// Hand in a seed while the crawl runs; `false` if it is ending.
+    pub fn add_seed(&self, url: Url) -> bool {
+        let shared = &self.shared;
+        if shared.control.is_ending() {
+            return false;
+        }
+        shared.open_scope(&url);
+        shared.pending.add(1);
+        let (taken, confirmed) = sync_channel(1);
+        shared.doors[shared.owner_of(&url)].put_seeds(vec![url], Some(taken));
+        // A shard that has just left does not answer.
+        confirmed.recv_timeout(SEED_PATIENCE).is_ok()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -200,9 +219,7 @@ impl Crawl {
         .run(&mut shards)?;
         cut_archive(&*disk, &directory.warc(), &recovered)?;
         let seen: u64 = shards.iter().map(|s| s.set.count()).sum();
-        counters
-            .urls_seen
-            .store(seen, std::sync::atomic::Ordering::Relaxed);
+        counters.urls_seen.store(seen, Ordering::Relaxed);
         let pending = Pending::default();
         pending.add(recovered.pending);
         let fetched = counters.snapshot().fetched;
@@ -214,6 +231,7 @@ impl Crawl {
             scope: RwLock::new(scope),
             content,
             counters,
+            notes: Notes::default(),
             control: Control::default(),
             pending,
             budget: PageBudget::new(config.max_pages.0, fetched),
@@ -294,6 +312,7 @@ impl Crawl {
             fetched_before,
             handle.elapsed(),
             bad_seeds,
+            shared.notes.failures(),
         ))
     }
 }
@@ -428,7 +447,7 @@ fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -
     let send = |shard: usize, batch: &mut Vec<Url>| {
         if !batch.is_empty() {
             shared.pending.add(1);
-            shared.doors[shard].put_seeds(std::mem::take(batch));
+            shared.doors[shard].put_seeds(std::mem::take(batch), None);
         }
     };
     let mut mistakes: Vec<String> = seeds.skipped().iter().map(ToString::to_string).collect();
@@ -447,10 +466,8 @@ fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -
             None => break,
             Some(Err(error)) => mistakes.push(error.to_string()),
             Some(Ok(url)) => {
-                let mut scope = shared.scope.write().unwrap_or_else(PoisonError::into_inner);
-                scope.add_seed(&url);
-                drop(scope);
-                let shard = shared.print.partition(url.site()).shard(shared.shards());
+                shared.open_scope(&url);
+                let shard = shared.owner_of(&url);
                 batches[shard].push(url);
                 if batches[shard].len() >= SEEDS_AT_A_TIME {
                     send(shard, &mut batches[shard]);
@@ -482,7 +499,7 @@ fn watch(
             handle.end(Ending::Failed("a thread of the crawl ended".to_owned()));
         }
         if threads.iter().all(JoinHandle::is_finished) {
-            return;
+            return tell_notes(shared, observer);
         }
         if let Some(ending) = reached_limit(handle) {
             handle.end(ending);
@@ -491,24 +508,31 @@ fn watch(
         if now >= tell_at {
             tell_at = now + TELL_EVERY;
             watch_disk(handle, directory, observer);
+            tell_notes(shared, observer);
             observer.progress(&handle.snapshot(), handle);
         }
         std::thread::park_timeout(LOOK_EVERY);
     }
 }
 
+fn tell_notes(shared: &Shared, observer: &mut dyn Observer) {
+    for note in shared.notes.take() {
+        observer.note(&note);
+    }
+}
+
 fn reached_limit(handle: &Handle) -> Option<Ending> {
     let shared = handle.shared();
-    let fetched = shared
-        .counters
-        .fetched
-        .load(std::sync::atomic::Ordering::Relaxed);
+    let fetched = shared.counters.fetched.load(Ordering::Relaxed);
+    let bytes = shared.counters.bytes.load(Ordering::Relaxed);
+    let config = &shared.config;
     if shared.pending.is_empty() {
         Some(Ending::Finished)
     } else if shared.budget.is_spent(fetched) {
         Some(Ending::PageLimit)
-    } else if shared
-        .config
+    } else if config.max_bytes.0.is_some_and(|limit| bytes >= limit) {
+        Some(Ending::ByteLimit)
+    } else if config
         .max_time
         .0
         .is_some_and(|limit| handle.elapsed() >= limit)

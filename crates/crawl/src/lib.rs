@@ -21,6 +21,7 @@ mod exchange;
 mod explain;
 mod judge;
 mod listing;
+mod notes;
 mod preflight;
 mod reading;
 mod recover;
@@ -32,7 +33,9 @@ mod socket;
 mod summary;
 mod turn;
 
-pub use config::{Config, ConfigError, ENV_PREFIX, Key, Limit, Loader, Size, TimeLimit, Value};
+pub use config::{
+    Config, ConfigError, ENV_PREFIX, Key, Limit, Loader, Size, SizeLimit, TimeLimit, Value,
+};
 pub use control::Ending;
 pub use counters::Snapshot;
 pub use engine::{Crawl, CrawlError, Handle, Observer};

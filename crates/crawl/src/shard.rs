@@ -201,7 +201,12 @@ impl Shard {
                     self.shared.ring_all();
                 }
                 Message::Seat { lane, address } => self.take_seat(lane, address),
-                Message::Seeds(seeds) => self.offer(Offered::Seeds(seeds)),
+                Message::Seeds { urls, taken } => {
+                    self.offer(Offered::Seeds(urls));
+                    if let Some(taken) = taken {
+                        let _ = taken.try_send(());
+                    }
+                }
                 Message::List { in_flight, reply } => self.list(in_flight, &reply),
             }
         }
@@ -211,6 +216,8 @@ impl Shard {
     fn apply(&self, position: Position, visit: &Visit) {
         let duplicate = self.shared.content.enter(visit);
         self.shared.counters.apply(visit, duplicate);
+        let scope = self.shared.config.scope.as_str();
+        self.shared.notes.look_at(visit, scope);
         if let Ok(url) = Url::from_normal(&visit.url) {
             let key = self.shared.print.key(&url);
             self.in_flight.borrow_mut().remove(&key);

@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rhumb_fetch::{DnsConfig, FetchConfig, WantedTypes};
 use rhumb_frontier::AddressBench;
 use rhumb_store::{Clock, Disk};
-use rhumb_url::{Fingerprinter, Scope};
+use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::budget::PageBudget;
 use crate::config::{Config, ConfigError};
@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::door::Door;
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
+use crate::notes::Notes;
 
 pub struct Shared {
     pub config: Config,
@@ -29,6 +30,7 @@ pub struct Shared {
     pub scope: RwLock<Scope>,
     pub content: ContentSeen,
     pub counters: Counters,
+    pub notes: Notes,
     pub control: Control,
     pub pending: Pending,
     pub budget: PageBudget,
@@ -40,6 +42,17 @@ pub struct Shared {
 impl Shared {
     pub fn shards(&self) -> usize {
         self.doors.len()
+    }
+
+    /// The shard that a URL belongs to.
+    pub fn owner_of(&self, url: &Url) -> usize {
+        self.print.partition(url.site()).shard(self.shards())
+    }
+
+    /// A seed opens the scope to what it stands for.
+    pub fn open_scope(&self, seed: &Url) {
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope.add_seed(seed);
     }
 
     /// Something changed that every shard should look at.

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rhumb_store::CrawlDirectory;
+use rhumb_url::Url;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Ending;
@@ -37,6 +38,8 @@ pub enum Question {
     Pause,
     Resume,
     Stop,
+    /// Hand in a seed.
+    Add(String),
 }
 
 /// How a running crawl stands.
@@ -60,6 +63,8 @@ pub struct Status {
 pub enum Answer {
     Status(Box<Status>),
     Urls(Vec<String>),
+    /// It was not done, and why.
+    Refused(String),
     Done,
 }
 
@@ -133,9 +138,23 @@ fn answer(stream: &UnixStream, handle: &Handle, ended: &AtomicBool) -> io::Resul
         Question::Pause => handle.pause(true),
         Question::Resume => handle.pause(false),
         Question::Stop => handle.end(Ending::Stopped),
+        Question::Add(seed) => {
+            if let Err(why) = add(handle, &seed) {
+                write_line(&mut out, &Answer::Refused(why))?;
+            }
+        }
     }
     write_line(&mut out, &Answer::Done)?;
     out.flush()
+}
+
+fn add(handle: &Handle, seed: &str) -> Result<(), String> {
+    let url = Url::parse_seed(seed).map_err(|why| why.to_string())?;
+    if handle.add_seed(url) {
+        Ok(())
+    } else {
+        Err("the crawl is ending".to_owned())
+    }
 }
 
 fn write_line(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

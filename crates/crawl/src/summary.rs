@@ -25,6 +25,8 @@ pub struct Summary {
     pub peak_rss_bytes: u64,
     /// Lines among the seeds that were no URLs.
     pub bad_seeds: u64,
+    /// The first visits of this run that brought nothing, and why.
+    pub failures: Vec<String>,
 }
 
 impl Summary {
@@ -35,6 +37,7 @@ impl Summary {
         fetched_before: u64,
         elapsed: Duration,
         bad_seeds: u64,
+        failures: Vec<String>,
     ) -> Summary {
         let fetched_this_run = counts.fetched - fetched_before;
         let seconds = elapsed.as_secs_f64();
@@ -50,6 +53,7 @@ impl Summary {
             pages_per_cpu_second: fetched_this_run as f64 / cpu_seconds.max(1e-6),
             peak_rss_bytes: peak_rss(),
             bad_seeds,
+            failures,
         }
     }
 }

@@ -9,10 +9,15 @@ Start:   rhumb demo                          crawl a simulated web, no network n
          rhumb crawl https://example.org/    crawl one host into ./crawl-example.org/
          rhumb crawl --dir crawl-example.org go on where it stopped
 
-Exit codes: 0 done (also when a limit was reached or `rhumb stop` ended it) · 1 a fault of the program
-  2 wrong flag, setting, seed or unreadable file · 3 crawl directory in use, missing or of another version
-  4 disk failed or crawl damaged · 5 too few file descriptors · 6 nothing could be fetched
-  130, 143 stopped by Ctrl-C or a termination signal";
+Exit codes:
+  0  done, also when a limit was reached or `rhumb stop` ended it
+  1  a fault of the program
+  2  a wrong flag, setting or seed, or a file that cannot be read
+  3  the crawl directory is in use, missing or of another version
+  4  the disk failed, or the crawl is damaged
+  5  too few file descriptors
+  6  nothing could be fetched
+  130, 143  stopped by Ctrl-C or a termination signal";
 
 #[derive(Parser)]
 #[command(name = "rhumb", version, about = "A web crawler that is polite by construction, never loses a page, and can be asked about what it brought home.", after_help = AFTER_HELP, max_term_width = 110)]
@@ -39,6 +44,8 @@ pub enum Command {
     Resume(DirArgs),
     /// End a running crawl cleanly.
     Stop(DirArgs),
+    /// Hand seeds to a running crawl.
+    Add(AddArgs),
     /// Show one page as the crawler sees it.
     Fetch(FetchArgs),
     /// Extract links and text from a file, as JSON.
@@ -96,6 +103,9 @@ pub struct Settings {
     /// End after this much time, such as 90s or 2h.
     #[arg(long, value_name = "TIME", help_heading = "What to crawl")]
     pub max_time: Option<String>,
+    /// End when this much has been received, such as 500M or 2Gi.
+    #[arg(long, value_name = "SIZE", help_heading = "What to crawl")]
+    pub max_bytes: Option<String>,
     /// Order inside a host: bfs (breadth first) or dfs (depth first).
     #[arg(long, help_heading = "What to crawl")]
     pub order: Option<String>,
@@ -149,6 +159,15 @@ pub struct DirArgs {
     /// The crawl directory.
     #[arg(long, value_name = "DIR", env = "RHUMB_DIR", default_value = ".")]
     pub dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct AddArgs {
+    /// URLs, or - to read them from standard input, one a line.
+    #[arg(required = true)]
+    pub seeds: Vec<String>,
+    #[command(flatten)]
+    pub place: DirArgs,
 }
 
 #[derive(clap::Args)]

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Pause(args) => commands::steer::pause(&args),
         Command::Resume(args) => commands::steer::resume(&args),
         Command::Stop(args) => commands::steer::stop(&args),
+        Command::Add(args) => commands::steer::add(&args),
         Command::Fetch(args) => commands::fetch::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
         Command::Config(args) => commands::config::run(&args),

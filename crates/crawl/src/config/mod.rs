@@ -15,7 +15,7 @@ use rhumb_store::ArchiveFormat;
 use rhumb_url::ScopeRule;
 
 pub use load::{ConfigError, ENV_PREFIX, Loader};
-pub use value::{Limit, Size, TimeLimit, Value};
+pub use value::{Limit, Size, SizeLimit, TimeLimit, Value};
 
 /// What is known of a setting besides its value.
 pub struct Key {
@@ -78,6 +78,7 @@ settings! {
         max_pages: Limit = Limit(None), "End when this many pages have been fetched over the crawl's whole life.";
         max_depth: Limit = Limit(None), "Follow links at most this many steps from a seed; 0 fetches the seeds alone.";
         max_time: TimeLimit = TimeLimit(None), "End after this much time in one run.";
+        max_bytes: SizeLimit = SizeLimit(None), "End when this many bytes have been received over the crawl's whole life.";
         order: Order = Order::Bfs, "Order of visits inside a host: bfs (breadth first) or dfs (depth first).";
         follow: Vec<String> = list("a area frame iframe link canonical refresh redirect header"), "Kinds of link that are followed; img, srcset, script, embed and others are recorded only.";
         nofollow: bool = true, "Heed rel=nofollow, and nofollow in robots meta tags and X-Robots-Tag headers.";

@@ -21,6 +21,10 @@ pub struct Limit(pub Option<u64>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimit(pub Option<Duration>);
 
+/// A number of bytes, or `none`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeLimit(pub Option<u64>);
+
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub u64);
@@ -175,6 +179,19 @@ impl Value for Size {
         .find(|(_, size)| self.0 >= *size && self.0.is_multiple_of(*size))
         .unwrap_or(("", 1));
         quoted(&format!("{}{unit}", self.0 / size))
+    }
+}
+
+impl Value for SizeLimit {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(SizeLimit(None)),
+            text => Size::parse(text).map(|size| SizeLimit(Some(size.0))),
+        }
+    }
+
+    fn toml(&self) -> String {
+        self.0.map_or_else(|| quoted("none"), |n| Size(n).toml())
     }
 }
 

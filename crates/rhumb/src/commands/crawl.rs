@@ -105,6 +105,7 @@ pub fn print_summary(summary: &Summary) {
     let ending = match &summary.ending {
         Ending::Finished => "Finished: nothing is left to visit.",
         Ending::PageLimit => "Ended at the limit on pages; raise --max-pages to go on.",
+        Ending::ByteLimit => "Ended at the limit on bytes; raise --max-bytes to go on.",
         Ending::TimeLimit => "Ended at the limit on time.",
         Ending::Interrupted | Ending::Stopped => "Stopped cleanly; nothing is lost.",
         Ending::Failed(_) => "Stopped by a failure.",
@@ -186,14 +187,9 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
     }
     let counts = &summary.counts;
     if counts.fetched == 0 && counts.failed + counts.refused > 0 {
-        let kinds: Vec<String> = counts
-            .outcomes
-            .iter()
-            .map(|(kind, n)| format!("{n} {kind}"))
-            .collect();
         return Err(Failure::NothingFetched(format!(
-            "nothing could be fetched ({}); ask `{} why URL --dir {}` for the reason",
-            kinds.join(", "),
+            "nothing could be fetched\n  {}\nCheck the seeds and the network; `{} why URL --dir {}` tells all that is known of one.",
+            summary.failures.join("\n  "),
             program(),
             summary.dir.display()
         )));

@@ -30,10 +30,11 @@ pub fn effective_config(dir: Option<&Path>, settings: &Settings) -> Result<Confi
         loader.environment(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }))?;
-    let flags: [(&str, Option<&String>); 11] = [
+    let flags: [(&str, Option<&String>); 12] = [
         ("scope", settings.scope.as_ref()),
         ("max_pages", settings.max_pages.as_ref()),
         ("max_depth", settings.max_depth.as_ref()),
+        ("max_bytes", settings.max_bytes.as_ref()),
         ("max_time", settings.max_time.as_ref()),
         ("order", settings.order.as_ref()),
         ("delay", settings.delay.as_ref()),
