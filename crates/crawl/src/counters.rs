@@ -28,6 +28,7 @@ pub struct Counters {
 pub struct Gauges {
     pub queued: AtomicU64,
     pub in_flight: AtomicU64,
+    pub committing: AtomicU64,
     pub hosts: AtomicU64,
     pub connections: AtomicU64,
 }
@@ -75,7 +76,10 @@ pub struct Snapshot {
     pub links: u64,
     pub urls_seen: u64,
     pub queued: u64,
+    /// Turns under way.
     pub in_flight: u64,
+    /// URLs fetched that wait for the disk.
+    pub committing: u64,
     pub hosts: u64,
     pub connections: u64,
     pub bytes: u64,
@@ -136,6 +140,7 @@ impl Counters {
             urls_seen: read(&self.urls_seen),
             queued: sum(|g| &g.queued),
             in_flight: sum(|g| &g.in_flight),
+            committing: sum(|g| &g.committing),
             hosts: sum(|g| &g.hosts),
             connections: sum(|g| &g.connections),
             bytes: read(&self.bytes),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rhumb_frontier::LaneId;
 use rhumb_store::{Position, Visit};
@@ -16,7 +17,11 @@ pub enum Message {
     /// The disk failed; nothing more can be committed.
     CommitFailed(String),
     /// A lane that waited for its address has a seat there now.
-    Seat { lane: LaneId, address: IpAddr },
+    Seat {
+        lane: LaneId,
+        address: IpAddr,
+        earliest: Duration,
+    },
     Seeds {
         urls: Vec<Url>,
         /// Told once the seeds are in the shard's hands.

@@ -12,7 +12,7 @@ use rhumb_fetch::{Fetcher, Resolver, SetupError};
 use rhumb_frontier::{AddressBench, Frontier, MemorySet, Pace, UrlSet};
 use rhumb_store::{
     Archive, Clock, CrawlDirectory, DirectoryError, Disk, EpochStart, Journal, JournalError,
-    RealDisk, Record, SystemClock,
+    RealDisk, Record, SystemClock, is_archive_name,
 };
 use rhumb_url::{Fingerprinter, Scope, Url};
 
@@ -197,7 +197,7 @@ impl Crawl {
         disk.replace(&config_path, config.to_toml().as_bytes())
             .map_err(io_error(&config_path))?;
         let journal_folder = directory.journal();
-        let epoch = Journal::recover(&disk, &journal_folder)?;
+        let epoch = Journal::recover(&disk, &journal_folder, &directory.warc())?;
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let mut scope = Scope::new(config.scope, print);
         let content = ContentSeen::new();
@@ -324,7 +324,11 @@ pub(crate) fn new_shard_state(config: &Config) -> ShardState {
             Pace {
                 per_host: config.per_host,
                 delay: config.delay,
-                visits_per_turn: config.visits_per_turn,
+                // An address that needs rest needs it after every visit.
+                visits_per_turn: match config.address_delay.is_zero() {
+                    true => config.visits_per_turn,
+                    false => 1,
+                },
             },
         ),
         set: MemorySet::default(),
@@ -335,13 +339,15 @@ pub(crate) fn new_shard_state(config: &Config) -> ShardState {
 
 /// Archive records that no journal names were never committed: cut them off.
 fn cut_archive(disk: &dyn Disk, folder: &Path, recovered: &Recovered) -> Result<(), CrawlError> {
-    for name in disk.list(folder).map_err(io_error(folder))? {
-        let path = folder.join(&name);
+    let names = disk.list(folder).map_err(io_error(folder))?;
+    // A file that somebody else put there is not ours to cut.
+    for name in names.iter().filter(|name| is_archive_name(name)) {
+        let path = folder.join(name);
         let length = disk
             .open(&path)
             .and_then(|file| file.length())
             .map_err(io_error(&path))?;
-        let end = recovered.archive_ends.get(&name).copied().unwrap_or(0);
+        let end = recovered.archive_ends.get(name).copied().unwrap_or(0);
         if length > end {
             disk.cut(&path, end).map_err(io_error(&path))?;
         }

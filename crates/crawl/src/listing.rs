@@ -34,8 +34,9 @@ pub struct Listed {
 
 pub(crate) fn open(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
     let clock = SystemClock::default();
-    let directory = CrawlDirectory::read(dir, &our_identity(&clock))?;
-    Ok((directory, Arc::new(RealDisk)))
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let directory = CrawlDirectory::read(&*disk, dir, &our_identity(&clock))?;
+    Ok((directory, disk))
 }
 
 /// Hand every URL of this state to `each`, once.

@@ -20,7 +20,7 @@ pub enum Robots {
     },
     /// The server failed to give it: nothing of the host may be visited now.
     Unreachable {
-        status: u16,
+        why: String,
     },
 }
 
@@ -28,8 +28,8 @@ pub enum Robots {
 /// found: its rules; not there: no rules; server error: all is refused.
 pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
     match document.status {
-        200..300 if document.truncated == Some(Truncation::Time) => Robots::Unreachable {
-            status: document.status,
+        200..300 if cut_short(document) => Robots::Unreachable {
+            why: "robots.txt broke off".to_owned(),
         },
         200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
         300..400 => match document.location().map(|to| document.url.join(to)) {
@@ -44,10 +44,19 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
             _ => Robots::Rules(Rules::allow_all()),
         },
         500.. => Robots::Unreachable {
-            status: document.status,
+            why: format!("robots.txt answered with status {}", document.status),
         },
         _ => Robots::Rules(Rules::allow_all()),
     }
+}
+
+/// The rest of it may hold rules that we would not know of. One that is too
+/// long is another matter: its beginning counts.
+fn cut_short(document: &Document) -> bool {
+    matches!(
+        document.truncated,
+        Some(Truncation::Time | Truncation::Disconnect)
+    )
 }
 
 struct Entry {

@@ -129,20 +129,28 @@ impl Shard {
                 self.wait(ending_since).await;
             }
         }
-        self.committer.record(Record::Control(ControlRecord {
-            time: self.shared.clock.wall(),
-            command: ControlRecord::STOPPED.to_owned(),
-            ..ControlRecord::default()
-        }));
+        // Not where visits were abandoned: then the next start must not trust
+        // the times of the last visits it knows.
+        if self.is_all_committed() {
+            self.committer.record(Record::Control(ControlRecord {
+                time: self.shared.clock.wall(),
+                command: ControlRecord::STOPPED.to_owned(),
+                ..ControlRecord::default()
+            }));
+        }
         self.publish();
     }
 
     fn may_leave(&self, since: Duration) -> bool {
-        let all_committed = self.turns.get() == 0 && self.in_flight.borrow().is_empty();
-        all_committed
+        self.is_all_committed()
             || self.failed.get()
             || self.shared.control.is_abandoned()
             || self.now() >= since + self.shared.config.stop_grace
+    }
+
+    /// No visit is under way, and none waits for the disk.
+    fn is_all_committed(&self) -> bool {
+        self.turns.get() == 0 && self.in_flight.borrow().is_empty()
     }
 
     async fn wait(&self, ending_since: Option<Duration>) {
@@ -200,7 +208,11 @@ impl Shard {
                     self.shared.control.end(Ending::Failed(reason));
                     self.shared.ring_all();
                 }
-                Message::Seat { lane, address } => self.take_seat(lane, address),
+                Message::Seat {
+                    lane,
+                    address,
+                    earliest,
+                } => self.take_seat(lane, address, earliest),
                 Message::Seeds { urls, taken } => {
                     self.offer(Offered::Seeds(urls));
                     if let Some(taken) = taken {
@@ -371,18 +383,21 @@ impl Shard {
     }
 
     /// A seat at an address was handed to one of our lanes.
-    fn take_seat(&self, lane: LaneId, address: IpAddr) {
-        if !self.frontier.borrow_mut().wake(lane, address) {
+    fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
+        let taken = self.frontier.borrow_mut().wake(lane, address, earliest);
+        if !taken {
             self.give_up_seat(address);
         }
     }
 
     /// Give a seat up; if a lane waits for it, tell the shard it belongs to.
     pub fn give_up_seat(&self, address: IpAddr) {
-        if let Some(waiter) = self.shared.addresses.put_back(address, self.now()) {
+        let handed_on = self.shared.addresses.put_back(address, self.now());
+        if let Some((waiter, earliest)) = handed_on {
             self.shared.doors[waiter.shard].put(Message::Seat {
                 lane: waiter.lane,
                 address,
+                earliest,
             });
         }
     }
@@ -409,15 +424,19 @@ impl Shard {
     fn publish(&self) {
         let gauges = &self.shared.counters.gauges[self.id];
         let frontier = self.frontier.borrow();
-        let in_flight = self.in_flight.borrow().len();
+        let turns = self.turns.get();
+        let committing = self.in_flight.borrow().len().saturating_sub(turns);
         gauges
             .queued
             .store(frontier.queued() as u64, Ordering::Relaxed);
         gauges
             .hosts
             .store(frontier.lanes() as u64, Ordering::Relaxed);
-        gauges.in_flight.store(in_flight as u64, Ordering::Relaxed);
-        let connections = self.turns.get() + self.parked.borrow().len();
+        gauges.in_flight.store(turns as u64, Ordering::Relaxed);
+        gauges
+            .committing
+            .store(committing as u64, Ordering::Relaxed);
+        let connections = turns + self.parked.borrow().len();
         gauges
             .connections
             .store(connections as u64, Ordering::Relaxed);

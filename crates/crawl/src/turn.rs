@@ -150,9 +150,7 @@ impl Visits<'_> {
                         None => self.visit(turn, item).await,
                     }
                 }
-                Some(Robots::Unreachable { status }) => {
-                    self.robots_unreachable(turn, item, status).await
-                }
+                Some(Robots::Unreachable { why }) => self.robots_unreachable(turn, item, why).await,
                 Some(Robots::Elsewhere { url, hops }) => {
                     self.fetch_robots(turn, item, &url, hops).await
                 }
@@ -217,11 +215,10 @@ impl Visits<'_> {
 
     /// The server could not give its robots.txt: try again later, or leave
     /// the URL unvisited.
-    async fn robots_unreachable(&mut self, turn: &mut Turn, mut item: Queued, status: u16) -> Next {
+    async fn robots_unreachable(&mut self, turn: &mut Turn, mut item: Queued, why: String) -> Next {
         let shard = self.shard;
-        let detail = format!("robots.txt answered with status {status}");
         if item.attempts as usize >= shard.shared.config.retries {
-            refuse(shard, item, Outcome::RobotsUnreachable, detail).await;
+            refuse(shard, item, Outcome::RobotsUnreachable, why).await;
             return Next::GoOn;
         }
         let host = shard.shared.print.host(&item.url);
@@ -477,6 +474,8 @@ fn record(
     visit.payload_digest = Some(digest);
     let revisit = content_seen(shard, &mut visit, &document, digest);
     read_into(shard, &mut visit, &document);
+    // With transfer framing around it the payload is not what the record holds.
+    let framed = document.payload.len() != document.wire.len() - document.head_len;
     let capture = Capture {
         url: visit.url.clone(),
         time,
@@ -485,6 +484,7 @@ fn record(
         wire: document.wire,
         head_length: document.head_len,
         payload_digest: digest,
+        framed,
         truncated: archive_word(document.truncated),
         revisit,
         via: item.via.to_string(),

@@ -60,17 +60,19 @@ impl AddressBench {
             return Seat::Later(entry.next_allowed_at);
         }
         entry.taken += 1;
+        entry.next_allowed_at = now + self.delay;
         Seat::Taken
     }
 
-    /// Give a seat up after a visit. The waiter that is returned has it now.
+    /// Give a seat up after a visit. The waiter that is returned has it now,
+    /// for use from the time beside it on.
     #[must_use]
-    pub fn put_back(&self, address: IpAddr, now: Duration) -> Option<Waiter> {
+    pub fn put_back(&self, address: IpAddr, now: Duration) -> Option<(Waiter, Duration)> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entries.get_mut(&address)?;
         entry.next_allowed_at = now + self.delay;
         if let Some(waiter) = entry.row.pop_front() {
-            return Some(waiter);
+            return Some((waiter, entry.next_allowed_at));
         }
         entry.taken = entry.taken.saturating_sub(1);
         if entry.taken == 0 && self.delay.is_zero() {
@@ -96,10 +98,10 @@ mod tests {
         assert_eq!(bench.take(address, waiter(1), now), Seat::Taken);
         assert_eq!(bench.take(address, waiter(2), now), Seat::Waits);
         assert_eq!(bench.take(address, waiter(3), now), Seat::Waits);
-        assert_eq!(bench.put_back(address, now), Some(waiter(2)));
+        assert_eq!(bench.put_back(address, now), Some((waiter(2), now)));
         assert_eq!(bench.take(address, waiter(4), now), Seat::Waits);
-        assert_eq!(bench.put_back(address, now), Some(waiter(3)));
-        assert_eq!(bench.put_back(address, now), Some(waiter(4)));
+        assert_eq!(bench.put_back(address, now), Some((waiter(3), now)));
+        assert_eq!(bench.put_back(address, now), Some((waiter(4), now)));
         assert_eq!(bench.put_back(address, now), None);
         assert_eq!(bench.take(address, waiter(5), now), Seat::Taken);
     }
@@ -117,5 +119,9 @@ mod tests {
         assert_eq!(bench.put_back(address, at(1)), None);
         assert_eq!(bench.take(address, waiter, at(2)), Seat::Later(at(3)));
         assert_eq!(bench.take(address, waiter, at(3)), Seat::Taken);
+        assert_eq!(bench.take(address, waiter, at(3)), Seat::Later(at(5)));
+        assert_eq!(bench.take(address, waiter, at(5)), Seat::Taken);
+        assert_eq!(bench.take(address, waiter, at(9)), Seat::Waits);
+        assert_eq!(bench.put_back(address, at(9)), Some((waiter, at(11))));
     }
 }

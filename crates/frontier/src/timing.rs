@@ -108,7 +108,7 @@ impl Frontier {
     /// The host asks for more time between visits than is configured.
     pub fn set_own_delay(&mut self, lane: LaneId, delay: Duration) {
         if let Some(lane) = self.lanes.get_mut(&lane) {
-            lane.own_delay = delay;
+            lane.own_delay = lane.own_delay.max(delay);
         }
     }
 
@@ -187,13 +187,14 @@ impl Frontier {
         }
     }
 
-    /// A seat at its address was handed to this lane. `false` if the lane is
-    /// gone: the seat must go to another.
-    pub fn wake(&mut self, lane: LaneId, seat: IpAddr) -> bool {
+    /// A seat at its address was handed to this lane, for use from `earliest`
+    /// on. `false` if the lane is gone: the seat must go to another.
+    pub fn wake(&mut self, lane: LaneId, seat: IpAddr, earliest: Duration) -> bool {
         match self.lanes.get_mut(&lane) {
             Some(entry) if entry.waits_for_address && !entry.queue.is_empty() => {
                 entry.waits_for_address = false;
                 entry.seat = Some(seat);
+                entry.next_allowed_at = entry.next_allowed_at.max(earliest);
                 self.schedule(lane);
                 true
             }

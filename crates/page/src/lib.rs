@@ -5,7 +5,7 @@
 //! tokenizer wherever links depend on it, and builds no tree. It is our own
 //! because links are most of a crawler's work: with links resolved it reads 4
 //! to 6 times as many bytes a second as html5ever's tokenizer alone
-//! (`examples/speed.rs`), which is its oracle in the tests.
+//! (`examples/extract_speed.rs`), which is its oracle in the tests.
 //!
 //! This room is pure: bytes in, a [`Page`] out. It touches no file, no network
 //! and no clock, it runs no script, and no input makes it fail: a page that

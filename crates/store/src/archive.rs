@@ -43,6 +43,27 @@ impl FromStr for ArchiveFormat {
     }
 }
 
+/// Whether a file's name is one that an archive of ours would give it:
+/// `rhumb-20261115201042-e0001-s000-00000.warc.gz`.
+pub fn is_archive_name(name: &str) -> bool {
+    let stem = name
+        .strip_suffix(".warc.gz")
+        .or_else(|| name.strip_suffix(".warc.zst"));
+    let Some(parts) = stem.map(|stem| stem.split('-').collect::<Vec<_>>()) else {
+        return false;
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match parts[..] {
+        ["rhumb", time, epoch, shard, serial] => {
+            digits(time)
+                && epoch.strip_prefix('e').is_some_and(digits)
+                && shard.strip_prefix('s').is_some_and(digits)
+                && digits(serial)
+        }
+        _ => false,
+    }
+}
+
 enum Compressor {
     Gzip(libdeflater::Compressor),
     Zstd(zstd::bulk::Compressor<'static>),

@@ -1,16 +1,18 @@
 //! The crawl directory: its folders, its identity and its lock.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::any::Any;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Locked};
 
 /// The version of the directory's layout and of the journal.
 pub const FORMAT: u32 = 1;
+
+const IDENTITY: &str = "identity.toml";
 
 /// What a crawl's files depend on. Another version of the program either
 /// finds the same values or refuses to mix its own with them.
@@ -52,7 +54,7 @@ pub enum DirectoryError {
 pub struct CrawlDirectory {
     path: PathBuf,
     identity: Identity,
-    _lock: Option<File>,
+    _lock: Option<Box<dyn Any + Send>>,
 }
 
 impl CrawlDirectory {
@@ -70,9 +72,20 @@ impl CrawlDirectory {
             let folder = path.join(folder);
             disk.create_folder(&folder).map_err(failed(&folder))?;
         }
-        let lock = take_lock(path)?;
+        let lock_file = path.join("state").join("lock");
+        let owner = std::process::id().to_string();
+        let lock = match disk.lock(&lock_file, &owner).map_err(failed(&lock_file))? {
+            Locked::Held(lock) => lock,
+            Locked::InUse(holder) => {
+                return Err(DirectoryError::InUse {
+                    path: path.to_owned(),
+                    holder,
+                });
+            }
+        };
         let identity_file = identity_path(path);
-        if !identity_file.is_file() {
+        let known = disk.list(&path.join("state")).map_err(failed(path))?;
+        if !known.iter().any(|name| name == IDENTITY) {
             let text = toml::to_string(ours).map_err(|error| DirectoryError::BadIdentity {
                 path: path.to_owned(),
                 reason: error.to_string(),
@@ -80,25 +93,31 @@ impl CrawlDirectory {
             disk.replace(&identity_file, text.as_bytes())
                 .map_err(failed(&identity_file))?;
         }
-        let mut directory = CrawlDirectory::read(path, ours)?;
+        let mut directory = CrawlDirectory::read(&**disk, path, ours)?;
         directory._lock = Some(lock);
         Ok(directory)
     }
 
     /// Open for reading what is committed, beside a running crawl or not.
-    pub fn read(path: &Path, ours: &Identity) -> Result<CrawlDirectory, DirectoryError> {
+    pub fn read(
+        disk: &dyn Disk,
+        path: &Path,
+        ours: &Identity,
+    ) -> Result<CrawlDirectory, DirectoryError> {
         let identity_file = identity_path(path);
-        let text = match std::fs::read_to_string(&identity_file) {
+        let bytes = match disk.read(&identity_file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(DirectoryError::NotACrawl(path.to_owned()));
             }
             other => other.map_err(failed(&identity_file))?,
         };
+        let bad = |reason: String| DirectoryError::BadIdentity {
+            path: path.to_owned(),
+            reason,
+        };
+        let text = String::from_utf8(bytes).map_err(|error| bad(error.to_string()))?;
         let identity: Identity =
-            toml::from_str(&text).map_err(|error| DirectoryError::BadIdentity {
-                path: path.to_owned(),
-                reason: error.message().to_owned(),
-            })?;
+            toml::from_str(&text).map_err(|error| bad(error.message().to_owned()))?;
         identity.check(ours, path)?;
         Ok(CrawlDirectory {
             path: path.to_owned(),
@@ -168,42 +187,10 @@ impl Identity {
 }
 
 fn identity_path(path: &Path) -> PathBuf {
-    path.join("state").join("identity.toml")
+    path.join("state").join(IDENTITY)
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
     let path = path.to_owned();
     move |error| DirectoryError::Io { path, error }
-}
-
-/// The lock lives as long as the file handle; it holds the owner's number
-/// for the message that another process gets.
-fn take_lock(path: &Path) -> Result<File, DirectoryError> {
-    let lock_path = path.join("state").join("lock");
-    let mut file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(&lock_path)
-        .map_err(failed(&lock_path))?;
-    match file.try_lock() {
-        Ok(()) => {
-            let written = file
-                .set_len(0)
-                .and_then(|()| file.rewind())
-                .and_then(|()| write!(file, "{}", std::process::id()));
-            written.map_err(failed(&lock_path))?;
-            Ok(file)
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            Err(DirectoryError::InUse {
-                path: path.to_owned(),
-                holder,
-            })
-        }
-        Err(TryLockError::Error(error)) => Err(failed(&lock_path)(error)),
-    }
 }

@@ -4,7 +4,8 @@
 //! of a file system. Tests put a [`MemoryDisk`](crate::MemoryDisk) behind
 //! this door and lose what was not synced.
 
-use std::fs::{self, File, OpenOptions};
+use std::any::Any;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,14 @@ pub trait ReadFile: Send {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
+/// What came of asking for a lock.
+pub enum Locked {
+    /// Ours for as long as this is kept.
+    Held(Box<dyn Any + Send>),
+    /// Somebody has it: what they wrote of themselves.
+    InUse(String),
+}
+
 pub trait Disk: Send + Sync {
     fn create_folder(&self, path: &Path) -> io::Result<()>;
     /// Names of the files in a folder, sorted; none if there is no folder.
@@ -37,6 +46,9 @@ pub trait Disk: Send + Sync {
     /// Make the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+    /// Take a lock that ends with its holder, however that ends, and leave
+    /// `owner` in the file for whoever comes too late.
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Locked>;
 }
 
 #[derive(Default)]
@@ -134,6 +146,28 @@ impl Disk for RealDisk {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         let stat = nix::sys::statvfs::statvfs(path)?;
         Ok(widen(stat.blocks_available()) * widen(stat.fragment_size()))
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Locked> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0)?;
+                file.write_all(owner.as_bytes())?;
+                Ok(Locked::Held(Box::new(file)))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder)?;
+                Ok(Locked::InUse(holder))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 }
 

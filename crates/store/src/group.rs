@@ -144,6 +144,11 @@ impl Group {
         self.header.last_sequence()
     }
 
+    /// Bytes in the segment, header included.
+    pub(crate) fn stored_length(&self) -> u64 {
+        HEADER as u64 + u64::from(self.header.stored_length)
+    }
+
     /// Whether a text occurs anywhere in the group: spares decoding.
     pub fn mentions(&self, finder: &memchr::memmem::Finder<'_>) -> bool {
         finder.find(&self.raw).is_some()

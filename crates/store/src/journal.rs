@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::disk::{AppendFile, Disk};
 use crate::group::GroupBuilder;
-use crate::reader::{JournalReader, journals_in, last_epoch_in};
+use crate::reader::JournalReader;
 use crate::record::{Position, Record};
 
 #[derive(Debug, thiserror::Error)]
@@ -50,20 +50,6 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Cut what a crash left torn at the end of every journal in the folder,
-    /// and say which epoch comes next.
-    pub fn recover(disk: &Arc<dyn Disk>, folder: &Path) -> Result<u32, JournalError> {
-        for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
-            let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
-            while reader.skip_group()?.is_some() {}
-            reader.cut_torn_tails()?;
-        }
-        // By the names, not the records: an epoch that lost all its records
-        // was used all the same.
-        let last = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
-        Ok(last + 1)
-    }
-
     /// A journal that goes on after its last record, in a new epoch.
     pub fn begin(
         disk: Arc<dyn Disk>,

@@ -19,14 +19,15 @@ mod journal;
 mod memory_disk;
 mod reader;
 mod record;
+mod recovery;
 mod visit;
 mod warc;
 
-pub use archive::{Archive, ArchiveFormat};
+pub use archive::{Archive, ArchiveFormat, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
 pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity};
-pub use disk::{AppendFile, Disk, ReadFile, RealDisk};
+pub use disk::{AppendFile, Disk, Locked, ReadFile, RealDisk};
 pub use fate::{Fate, Outcome, State};
 pub use group::Group;
 pub use journal::{Journal, JournalError};

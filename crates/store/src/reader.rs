@@ -94,6 +94,12 @@ impl JournalReader {
         group.map(Some).map_err(|_| self.corrupt_here())
     }
 
+    /// Where the group that was read last begins.
+    pub(crate) fn place_before(&self, group: &Group) -> Option<(String, u64)> {
+        let segment = self.current.as_ref()?;
+        Some((segment.name.clone(), segment.offset - group.stored_length()))
+    }
+
     /// The next group's header, its body checked but not unpacked.
     pub(crate) fn skip_group(&mut self) -> Result<Option<Header>, JournalError> {
         Ok(self.advance()?.map(|(header, _)| header))

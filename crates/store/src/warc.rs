@@ -36,6 +36,8 @@ pub struct Capture<B> {
     pub wire: B,
     pub head_length: usize,
     pub payload_digest: [u8; 20],
+    /// The body on the wire has transfer framing (chunks) around the payload.
+    pub framed: bool,
     /// `length`, `time`, `disconnect`, or empty when the body is whole.
     pub truncated: &'static str,
     pub revisit: Option<Revisit>,
@@ -120,11 +122,15 @@ pub fn response<B: AsRef<[u8]>>(
     line!(out, "WARC-Target-URI: {}", capture.url);
     line!(out, "WARC-IP-Address: {}", capture.address);
     line!(out, "WARC-Warcinfo-ID: {info}");
-    line!(
-        out,
-        "WARC-Payload-Digest: {}",
-        digest_text(&capture.payload_digest)
-    );
+    // Readers take the digest of a chunked payload with its framing, the
+    // standard without: there the digest of the whole block says it plainly.
+    if capture.framed && capture.revisit.is_none() {
+        let digest = digest_text(&payload_digest(wire));
+        line!(out, "WARC-Block-Digest: {digest}");
+    } else {
+        let digest = digest_text(&capture.payload_digest);
+        line!(out, "WARC-Payload-Digest: {digest}");
+    }
     if !capture.truncated.is_empty() {
         line!(out, "WARC-Truncated: {}", capture.truncated);
     }

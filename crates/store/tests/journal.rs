@@ -18,7 +18,7 @@ fn seed(n: usize) -> Record {
 }
 
 fn begin(disk: &Arc<dyn Disk>, roll: u64) -> (Journal, u32) {
-    let epoch = Journal::recover(disk, Path::new(FOLDER)).unwrap();
+    let epoch = Journal::recover(disk, Path::new(FOLDER), Path::new("warc")).unwrap();
     let journal = Journal::begin(Arc::clone(disk), Path::new(FOLDER), 3, epoch, roll).unwrap();
     (journal, epoch)
 }
@@ -119,7 +119,7 @@ fn damage_in_the_middle_is_told_and_not_cut_away() {
     bytes[middle] ^= 1;
     disk.replace(&path, &bytes).unwrap();
     assert!(matches!(
-        Journal::recover(&disk, Path::new(FOLDER)),
+        Journal::recover(&disk, Path::new(FOLDER), Path::new("warc")),
         Err(JournalError::Corrupt { .. })
     ));
     assert_eq!(disk.read(&path).unwrap(), bytes);

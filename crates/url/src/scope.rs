@@ -164,6 +164,7 @@ mod tests {
                 "http://a.example/b/?q",
                 "http://a.example/b/c/d/e",
                 "https://a.example/b/c",
+                "http://www.a.example/b/",
             ],
             &[
                 "http://a.example/",
@@ -171,7 +172,6 @@ mod tests {
                 "http://a.example/bb/",
                 "http://a.example/c?x=/b/",
                 "http://a.example:8080/b/",
-                "http://www.a.example/b/",
                 "http://b.example/b/",
             ],
         );
@@ -191,8 +191,8 @@ mod tests {
     fn host_opens_the_name_and_domain_its_site() {
         check(
             &scope(ScopeRule::Host, &["http://www.a.example.org/b/"]),
-            &["https://www.a.example.org:8443/"],
-            &["http://a.example.org/", "http://example.org/"],
+            &["https://www.a.example.org:8443/", "http://a.example.org/"],
+            &["http://b.example.org/", "http://example.org/"],
         );
         check(
             &scope(ScopeRule::Domain, &["http://www.a.example.org/b/"]),

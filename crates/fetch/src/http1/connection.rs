@@ -66,8 +66,8 @@ impl Connection {
         self.ask(url, conditional, false).await
     }
 
-    /// Ask for a document that is needed whatever type it claims to be, such
-    /// as a robots.txt.
+    /// Ask for a document that is needed whatever type and length it claims,
+    /// such as a robots.txt; of a longer one the beginning is read.
     pub async fn get_of_any_type(&mut self, url: &Url) -> Result<Document, Failure> {
         self.ask(url, None, true).await
     }

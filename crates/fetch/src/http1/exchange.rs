@@ -99,7 +99,7 @@ pub(super) struct Exchange<'a> {
     pub config: &'a FetchConfig,
     pub tape: &'a RefCell<Tape>,
     pub remote: SocketAddr,
-    /// The header's type decides nothing.
+    /// The body is read whatever the header says of its type and length.
     pub any_type: bool,
 }
 
@@ -174,13 +174,13 @@ impl Exchange<'_> {
     /// What the header alone says against the body. Redirects and errors are
     /// read whatever they are: they are small, and their words are evidence.
     fn unwanted(&self, head: &Parts, framing: Framing) -> Option<Unwanted> {
-        if !head.status.is_success() {
+        if self.any_type || !head.status.is_success() {
             return None;
         }
         let content_type = head.headers.get(http::header::CONTENT_TYPE);
         let content_type =
             content_type.and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
-        if !self.any_type && !self.config.wanted.wants(content_type) {
+        if !self.config.wanted.wants(content_type) {
             return Some(Unwanted::Type(content_type.unwrap_or_default().to_owned()));
         }
         match framing {

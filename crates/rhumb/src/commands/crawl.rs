@@ -17,17 +17,14 @@ use crate::signals::on_signals;
 pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let call = effective_config(None, &args.settings)?;
     let seeds = open_seeds(&args)?;
-    let dir = choose_dir(&args, &call, &seeds)?;
+    let Some(dir) = choose_dir(&args, &call, &seeds) else {
+        return Err(no_seeds(&seeds));
+    };
     let mut config = effective_config(Some(&dir), &args.settings)?;
     let (json, quiet) = (args.json || call.json, args.quiet || call.quiet);
     (config.dir, config.json, config.quiet) = (String::new(), false, false);
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
-        return Err(match seeds.skipped().first() {
-            Some(mistake) => Failure::Usage(format!(
-                "none of the seeds is a URL; the first mistake: {mistake}"
-            )),
-            None => CrawlError::NoSeeds.into(),
-        });
+        return Err(no_seeds(&seeds));
     }
     let crawl = Crawl::open(&dir, config)?;
     let (summary, signal) = run_to_end(crawl, seeds, quiet)?;
@@ -58,21 +55,29 @@ fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
     Ok(Seeds::open(&given.chain(files).collect::<Vec<_>>())?)
 }
 
-fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &Seeds) -> Result<PathBuf, Failure> {
+fn no_seeds(seeds: &Seeds) -> Failure {
+    match seeds.skipped().first() {
+        Some(mistake) => Failure::Usage(format!(
+            "none of the seeds is a URL; the first mistake: {mistake}"
+        )),
+        None => CrawlError::NoSeeds.into(),
+    }
+}
+
+/// The directory that was named, or that of the first seed, or this one if a
+/// crawl is in it.
+fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &Seeds) -> Option<PathBuf> {
     if let Some(dir) = &args.dir {
-        return Ok(dir.clone());
+        return Some(dir.clone());
     }
     if !call.dir.is_empty() {
-        return Ok(PathBuf::from(&call.dir));
+        return Some(PathBuf::from(&call.dir));
     }
     if let Some(seed) = seeds.first() {
         let name = seed.name().trim_matches(['[', ']']).replace(':', "-");
-        return Ok(PathBuf::from(format!("crawl-{name}")));
+        return Some(PathBuf::from(format!("crawl-{name}")));
     }
-    if CrawlDirectory::exists(Path::new(".")) {
-        return Ok(PathBuf::from("."));
-    }
-    Err(CrawlError::NoSeeds.into())
+    CrawlDirectory::exists(Path::new(".")).then(|| PathBuf::from("."))
 }
 
 /// Run a crawl with its display and its signals; also used by the demo.

@@ -1,7 +1,7 @@
 //! Requests for each second of CPU, to hold against other clients by hand:
 //!
 //! ```text
-//! cargo run --release -p rhumb-fetch --example speed -- http://127.0.0.1:8080/ 100000 16
+//! cargo run --release -p rhumb-fetch --example fetch_speed -- http://127.0.0.1:8080/ 100000 16
 //! ```
 //!
 //! The arguments are a URL, how many times it is fetched in all, and over how

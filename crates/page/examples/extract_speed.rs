@@ -1,5 +1,5 @@
 //! How fast pages are read, next to html5ever's tokenizer in the same run:
-//! `cargo run --release -p rhumb-page --example speed`
+//! `cargo run --release -p rhumb-page --example extract_speed`
 
 use std::cell::Cell;
 use std::fs;
