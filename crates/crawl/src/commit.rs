@@ -17,8 +17,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::door::Message;
 use crate::shared::Shared;
 
-/// A group is written when it holds this much, at the latest.
-const GROUP_BYTES: usize = 1 << 20;
+/// A group is written when it holds this much…
+const GROUP_BYTES: usize = 256 << 10;
+/// …or is this old. Groups of one page are dear: a small frame compresses
+/// badly, and every group costs a write and two wake-ups.
+const GROUP_AGE: Duration = Duration::from_millis(5);
 /// What a visit weighs besides its document.
 const VISIT_KIB: usize = 8;
 
@@ -110,7 +113,9 @@ fn commit_all(
         });
         match first {
             Ok(Some(first)) => {
-                commit_group(first, work, journal, archive, shared, shard)?;
+                let deadline = tokio::time::Instant::now() + GROUP_AGE;
+                let mut more = || runtime.block_on(next_for_group(work, deadline));
+                commit_group(first, &mut more, journal, archive, shared, shard)?;
                 sync.written();
             }
             Ok(None) => {
@@ -126,9 +131,24 @@ fn commit_all(
     }
 }
 
+/// What is at hand, or comes before the group is too old.
+async fn next_for_group(
+    work: &mut UnboundedReceiver<Work>,
+    deadline: tokio::time::Instant,
+) -> Option<Work> {
+    match work.try_recv() {
+        Ok(item) => Some(item),
+        Err(TryRecvError::Disconnected) => None,
+        Err(TryRecvError::Empty) => tokio::time::timeout_at(deadline, work.recv())
+            .await
+            .ok()
+            .flatten(),
+    }
+}
+
 fn commit_group(
     first: Work,
-    work: &mut UnboundedReceiver<Work>,
+    more: &mut dyn FnMut() -> Option<Work>,
     journal: &mut Journal,
     archive: &mut Option<Archive>,
     shared: &Shared,
@@ -161,14 +181,7 @@ fn commit_group(
             }
         }
         let gathered = journal.pending_bytes() + archive.as_ref().map_or(0, Archive::pending_bytes);
-        next = match work.try_recv() {
-            Ok(item) if gathered < GROUP_BYTES => Some(item),
-            Ok(item) => {
-                write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
-                Some(item)
-            }
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-        };
+        next = if gathered < GROUP_BYTES { more() } else { None };
     }
     write_group(journal, archive, &mut visits, &mut rooms, shared, shard)
 }

@@ -102,6 +102,8 @@ pub fn batches_of(
 ) -> Vec<(usize, LinkBatch)> {
     let mut batches: Vec<(usize, LinkBatch)> = Vec::new();
     let mut via: Option<Arc<str>> = None;
+    // Most links of a page lead to the host of the link before.
+    let mut last: Option<(String, usize)> = None;
     // A redirect leads to the page that was meant: no step further.
     let step = u32::from(visit.outcome != Outcome::Redirect);
     for link in &visit.links {
@@ -111,7 +113,14 @@ pub fn batches_of(
         let Ok(url) = Url::from_normal(&link.url) else {
             continue;
         };
-        let shard = print.partition(url.site()).shard(shards);
+        let shard = match &last {
+            Some((name, shard)) if name == url.name() => *shard,
+            _ => {
+                let shard = print.partition(url.site()).shard(shards);
+                last = Some((url.name().to_owned(), shard));
+                shard
+            }
+        };
         match batches.iter_mut().find(|(to, _)| *to == shard) {
             Some((_, batch)) => batch.urls.push(url),
             None => batches.push((

@@ -136,7 +136,7 @@ impl Archive {
             ArchiveFormat::None => return Ok(None),
             ArchiveFormat::Gzip => (
                 Compressor::Gzip(libdeflater::Compressor::new(
-                    libdeflater::CompressionLvl::fastest(),
+                    libdeflater::CompressionLvl::new(1).unwrap_or_default(),
                 )),
                 "warc.gz",
             ),

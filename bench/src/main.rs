@@ -1,0 +1,65 @@
+//! The benchmarks: what a page costs rhumb, next to a limit and a rival that
+//! are measured in the same run over the same simulated web.
+//!
+//! This room starts and ends the processes it measures, and touches a
+//! temporary folder and loopback addresses only. It never judges a result: it
+//! prints ratios and the command lines that gave them.
+
+mod clients;
+mod crawl;
+mod journal;
+mod measure;
+mod pin;
+mod program;
+mod served;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Measure rhumb against a limit and a rival, over the same web in the same run.")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Pages per CPU-second of rhumb, of wget2 (the rival) and of wrk (the limit).
+    Crawl(crawl::CrawlArgs),
+    /// Time and bytes that a visit takes in the journal and in the archive.
+    Journal(journal::JournalArgs),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    #[error("{what}: {error}")]
+    Io { what: String, error: std::io::Error },
+    #[error("the web cannot be simulated: {0}")]
+    Web(#[from] rhumb_sim::ConfigError),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl BenchError {
+    pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> BenchError {
+        let what = what.into();
+        move |error| BenchError::Io { what, error }
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command {
+        Command::Crawl(args) => crawl::run(&args),
+        Command::Journal(args) => journal::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
