@@ -124,13 +124,15 @@ pub struct Recovered {
 impl Recovery<'_> {
     pub fn run(&mut self, shards: &mut [ShardState]) -> Result<Recovered, JournalError> {
         let mut result = Recovered::default();
-        let (done, clean) = self.visits(shards, &mut result)?;
+        let (done, stopped) = self.visits(shards, &mut result)?;
         self.admissions(shards, &done, &mut result)?;
-        if !clean {
-            // The last visits may have been lost, and with them their times.
-            for shard in &mut *shards {
-                shard.frontier.hold_all(self.now + self.delay);
-            }
+        // Not every request is a visit in the journal: robots.txt is asked
+        // for, visits are tried again or abandoned, and after an unclean stop
+        // some are lost. So every host waits its delay from the stop on.
+        let since_stop = self.wall.0.saturating_sub(stopped.0);
+        let wait = self.delay.saturating_sub(Duration::from_micros(since_stop));
+        for shard in &mut *shards {
+            shard.frontier.hold_all(self.now + wait);
         }
         let waiting: usize = shards.iter().map(|s| s.frontier.queued()).sum();
         self.unadmitted(shards)?;
@@ -145,19 +147,21 @@ impl Recovery<'_> {
 
     /// Pass one: count the visits, remember which URLs are done, and keep
     /// hosts from being visited sooner than their delay allows. Also says
-    /// whether every journal ended with a clean stop.
+    /// when the crawl stopped: now, unless every journal says it did.
     fn visits(
         &mut self,
         shards: &mut [ShardState],
         result: &mut Recovered,
-    ) -> Result<(HashSet<UrlKey>, bool), JournalError> {
+    ) -> Result<(HashSet<UrlKey>, Timestamp), JournalError> {
         let mut done = HashSet::new();
-        let mut clean: HashMap<u16, bool> = HashMap::new();
+        let mut stops: HashMap<u16, Option<Timestamp>> = HashMap::new();
         let count = shards.len();
         each_record(self.disk, self.folder, |position, record| {
-            let stopped =
-                matches!(&record, Record::Control(c) if c.command == ControlRecord::STOPPED);
-            clean.insert(position.journal, stopped);
+            let stopped = match &record {
+                Record::Control(c) if c.command == ControlRecord::STOPPED => Some(c.time),
+                _ => None,
+            };
+            stops.insert(position.journal, stopped);
             match record {
                 Record::Visit(visit) => {
                     let Ok(url) = Url::from_normal(&visit.url) else {
@@ -191,7 +195,12 @@ impl Recovery<'_> {
                 _ => {}
             }
         })?;
-        Ok((done, clean.values().all(|clean| *clean)))
+        let stopped = stops
+            .values()
+            .map(|stop| stop.unwrap_or(self.wall))
+            .max()
+            .unwrap_or_default();
+        Ok((done, stopped))
     }
 
     fn note_visit(&self, visit: &Visit, result: &mut Recovered) {
