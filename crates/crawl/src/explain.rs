@@ -216,8 +216,9 @@ impl Explanation {
                 None => ("queued", "it waits for its visit; the crawl is not running"),
             };
             (state, reason.to_owned())
-        } else if let Some((fate, _)) = self.links_by_fate.first_key_value() {
-            ("refused", fate.clone())
+        } else if !self.links_by_fate.is_empty() {
+            let fates: Vec<&str> = self.links_by_fate.keys().map(String::as_str).collect();
+            ("refused", fates.join(", "))
         } else {
             ("unseen", "no page, seed or record names it".to_owned())
         };
