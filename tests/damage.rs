@@ -1,0 +1,122 @@
+//! Damaged crawl directories: what a crash tears is cut, what somebody broke
+//! is told and not touched.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Simulated, figure, urls};
+
+/// Every file below a folder but the lock, with its bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if !path.ends_with("state/lock") {
+            found.insert(path.clone(), std::fs::read(&path).expect("a file"));
+        }
+    }
+    found
+}
+
+/// A crawl that ended at a limit in several commit groups, and its largest
+/// journal segment.
+fn crawl_with_journal(web: &Simulated) -> PathBuf {
+    web.crawl("crawl", &["--max-pages", "200", "--threads", "2"])
+        .expect_code(0);
+    let journal = files(&web.dir("crawl").join("journal"));
+    let largest = journal.into_iter().max_by_key(|(_, bytes)| bytes.len());
+    largest.expect("a journal segment").0
+}
+
+#[test]
+fn a_journal_damaged_in_the_middle_is_told_and_left_as_it_is() {
+    let web = Simulated::new(30, 500, 61);
+    let segment = crawl_with_journal(&web);
+    let mut bytes = std::fs::read(&segment).expect("the segment");
+    // In the first group's body, with good groups behind it.
+    bytes[60] ^= 0xff;
+    std::fs::write(&segment, &bytes).expect("the segment");
+    let before = files(&web.dir("crawl"));
+    let asked = web.requests().len();
+    let done = web.go_on("crawl", &["--max-pages", "200"]).expect_code(4);
+    done.assert_stderr_has("is damaged at byte 0");
+    done.assert_stderr_has(&segment.display().to_string());
+    assert!(files(&web.dir("crawl")) == before, "something was changed");
+    assert_eq!(web.requests().len(), asked);
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_the_crawl_goes_on() {
+    let web = Simulated::new(30, 500, 62);
+    let segment = crawl_with_journal(&web);
+    let bytes = std::fs::read(&segment).expect("the segment");
+    std::fs::write(&segment, &bytes[..bytes.len() - 7]).expect("the segment");
+    let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    web.assert_lists_are_the_truth("crawl");
+}
+
+#[test]
+fn rubbish_behind_the_last_commit_is_cut() {
+    let web = Simulated::new(30, 500, 63);
+    let segment = crawl_with_journal(&web);
+    let mut bytes = std::fs::read(&segment).expect("the segment");
+    bytes.extend_from_slice(&[0; 5000]);
+    std::fs::write(&segment, &bytes).expect("the segment");
+    assert_eq!(urls(&web.dir("crawl"), "fetched").len(), 200);
+    let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    web.assert_lists_are_the_truth("crawl");
+}
+
+#[test]
+fn another_format_is_refused() {
+    let web = Simulated::new(3, 20, 64);
+    web.crawl("crawl", &[]).expect_code(0);
+    let identity = web.dir("crawl").join("state/identity.toml");
+    let text = std::fs::read_to_string(&identity).expect("the identity");
+    std::fs::write(&identity, text.replace("format = 1", "format = 999")).expect("the identity");
+    let before = files(&web.dir("crawl"));
+    web.go_on("crawl", &[])
+        .expect_code(3)
+        .assert_stderr_has("format 999");
+    web.ask("status", "crawl", &[]).expect_code(3);
+    web.ask("urls", "crawl", &["--state", "fetched"])
+        .expect_code(3);
+    assert!(files(&web.dir("crawl")) == before, "something was changed");
+
+    std::fs::write(&identity, "format = \"what?").expect("the identity");
+    web.go_on("crawl", &[])
+        .expect_code(3)
+        .assert_stderr_has("identity.toml");
+}
+
+#[test]
+fn a_configuration_that_was_spoiled_is_told() {
+    let web = Simulated::new(3, 20, 65);
+    web.crawl("crawl", &[]).expect_code(0);
+    let file = web.dir("crawl").join("crawl.toml");
+    std::fs::write(&file, "delay = [").expect("the configuration");
+    web.go_on("crawl", &[])
+        .expect_code(2)
+        .assert_stderr_has("crawl.toml");
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_loses_nothing() {
+    let web = Simulated::with_latency(10, 100, 66, std::time::Duration::from_millis(1500));
+    let running = web.start_crawl("crawl", &["--threads", "2", "--set", "stop_grace=10m"]);
+    crate::support::wait_for("visits under way", || {
+        let status = web.ask("status", "crawl", &["--json"]);
+        let in_flight = status.code == Some(0) && figure(&status.json(), "in_flight") > 0;
+        in_flight.then_some(())
+    });
+    running.signal("INT");
+    running.signal("INT");
+    running.wait().expect_code(130);
+    let status = web.ask("status", "crawl", &["--json"]).expect_code(0);
+    assert_eq!(status.json()["running"], false);
+    assert!(figure(&status.json(), "queued") > 0);
+}

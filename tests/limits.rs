@@ -1,0 +1,85 @@
+//! Limits end a crawl where they say, and a higher limit lets it go on.
+
+use std::collections::BTreeSet;
+
+use crate::support::request_log::{asked, assert_complete};
+use crate::support::{Simulated, figure, urls, warc};
+
+/// Crawl to a limit on pages and look at everything that tells their number.
+fn ends_after_exactly(web: &Simulated, limit: usize, threads: &str) {
+    let dir = format!("limit-{limit}-{threads}");
+    let text = limit.to_string();
+    let done = web
+        .crawl(&dir, &["--threads", threads, "--max-pages", &text])
+        .expect_code(0);
+    let json = done.json();
+    assert_eq!(json["ending"], "page-limit");
+    assert_eq!(figure(&json, "fetched"), limit as u64);
+    let fetched = urls(&web.dir(&dir), "fetched");
+    assert_eq!(fetched.len(), limit);
+    let fetched: BTreeSet<String> = fetched.into_iter().collect();
+    assert_eq!(fetched.len(), limit, "some were fetched twice");
+    let archived: Vec<String> = warc::read(&web.dir(&dir))
+        .iter()
+        .flatten()
+        .filter(|record| record.is_capture() && fetched.contains(record.url()))
+        .map(|record| record.url().to_owned())
+        .collect();
+    assert_eq!(archived.len(), limit);
+    assert_eq!(archived.into_iter().collect::<BTreeSet<_>>(), fetched);
+}
+
+#[test]
+fn the_limit_on_pages_is_exact_with_any_number_of_shards() {
+    let web = Simulated::new(40, 800, 21);
+    for threads in ["1", "2", "4"] {
+        for limit in [1, 7, 100, 333] {
+            ends_after_exactly(&web, limit, threads);
+        }
+    }
+}
+
+#[test]
+fn a_limit_above_what_there_is_changes_nothing() {
+    let web = Simulated::new(10, 150, 22);
+    let limit = web.to_fetch().len() + 1;
+    let done = web.crawl(
+        "crawl",
+        &["--max-pages", &limit.to_string(), "--threads", "2"],
+    );
+    web.assert_counts_are_the_truth(&done.expect_code(0));
+    assert_complete(&web);
+}
+
+#[test]
+fn a_crawl_at_its_limit_goes_on_when_the_limit_is_raised() {
+    let web = Simulated::new(40, 800, 23);
+    web.crawl("crawl", &["--max-pages", "100", "--threads", "2"])
+        .expect_code(0);
+    // As it stands there is nothing to do.
+    let before = web.requests().len();
+    let again = web.go_on("crawl", &[]).expect_code(0);
+    assert_eq!(figure(&again.json(), "fetched"), 100);
+    assert_eq!(asked(&web, &web.requests()[before..]), Vec::<String>::new());
+    let more = web.go_on("crawl", &["--max-pages", "250"]).expect_code(0);
+    assert_eq!(figure(&more.json(), "fetched"), 250);
+    assert_eq!(figure(&more.json(), "fetched_this_run"), 150);
+    let rest = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&rest);
+    web.assert_lists_are_the_truth("crawl");
+    assert_complete(&web);
+}
+
+#[test]
+fn the_limit_on_time_ends_a_crawl_that_can_go_on() {
+    let web = Simulated::new(20, 400, 24);
+    // Far more pages than the delay lets through in that time.
+    let done = web
+        .crawl("crawl", &["--max-time", "300ms", "--delay", "10s"])
+        .expect_code(0);
+    assert_eq!(done.json()["ending"], "time-limit");
+    assert!(figure(&done.json(), "queued") > 0);
+    let rest = web.go_on("crawl", &["--max-time", "none", "--delay", "0s"]);
+    web.assert_counts_are_the_truth(&rest.expect_code(0));
+    assert_complete(&web);
+}

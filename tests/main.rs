@@ -1,0 +1,16 @@
+//! Whole crawls: the real program against the simulated web, judged by the
+//! truth of that web and by the log of its server.
+
+mod archive;
+mod bad_input;
+mod commands;
+mod completeness;
+mod damage;
+mod limits;
+mod politeness;
+mod resume;
+mod scope;
+mod seeds;
+mod settings;
+mod steering;
+mod support;

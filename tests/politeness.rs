@@ -1,0 +1,97 @@
+//! Politeness, judged by the log of the server: robots.txt counts too.
+
+use std::time::Duration;
+
+use crate::support::request_log::{assert_complete, assert_polite};
+use crate::support::{Running, Simulated, wait_for};
+
+fn web_with_latency(seed: u64) -> Simulated {
+    Simulated::with_latency(12, 140, seed, Duration::from_millis(15))
+}
+
+#[test]
+fn one_request_at_a_time_and_the_delay_between_any_two() {
+    for (seed, threads) in [(41, "1"), (42, "3")] {
+        let web = web_with_latency(seed);
+        let args = ["--delay", "50ms", "--threads", threads];
+        web.crawl("crawl", &args).expect_code(0);
+        assert_complete(&web);
+        assert_polite(&web.requests(), 1, 0.050);
+    }
+}
+
+#[test]
+fn two_requests_at_a_time_still_start_a_delay_apart() {
+    // Answers take longer than the delay, so that requests overlap.
+    let web = Simulated::with_latency(8, 120, 43, Duration::from_millis(60));
+    let args = ["--delay", "40ms", "--per-host", "2", "--threads", "2"];
+    web.crawl("crawl", &args).expect_code(0);
+    assert_complete(&web);
+    assert_polite(&web.requests(), 2, 0.040);
+}
+
+#[test]
+fn without_a_delay_a_host_still_has_no_more_visits_than_allowed() {
+    for per_host in [1, 3] {
+        let web = Simulated::with_latency(12, 300, 44, Duration::from_millis(3));
+        let text = per_host.to_string();
+        web.crawl("crawl", &["--per-host", &text, "--threads", "2"])
+            .expect_code(0);
+        assert_complete(&web);
+        assert_polite(&web.requests(), per_host, 0.0);
+    }
+}
+
+/// Stop a crawl again and again right after some host was asked.
+fn stays_polite_over_stops(seed: u64, stop: impl Fn(&Simulated, Running)) -> Simulated {
+    let web = Simulated::with_latency(8, 40, seed, Duration::from_millis(10));
+    let mut running = web.start_crawl("crawl", &["--delay", "400ms", "--threads", "2"]);
+    for (round, threads) in ["1", "3", "2"].into_iter().enumerate() {
+        let wanted = 6 * (round + 1);
+        wait_for("requests", || {
+            (web.sim.requests().len() >= wanted).then_some(())
+        });
+        stop(&web, running);
+        running = Running::start(web.go_on_args("crawl", &["--threads", threads]));
+    }
+    running.wait().expect_code(0);
+    web.assert_lists_are_the_truth("crawl");
+    assert_polite(&web.requests(), 1, 0.4);
+    web
+}
+
+#[test]
+fn the_delay_is_kept_over_a_clean_stop() {
+    let web = stays_polite_over_stops(45, |_, running| {
+        running.interrupt().expect_code(130);
+    });
+    assert_complete(&web);
+}
+
+#[test]
+fn the_delay_is_kept_over_the_stop_command() {
+    let web = stays_polite_over_stops(46, |web, running| {
+        web.ask("stop", "crawl", &[]).expect_code(0);
+        running.wait().expect_code(0);
+    });
+    assert_complete(&web);
+}
+
+#[test]
+fn the_delay_is_kept_over_a_kill() {
+    stays_polite_over_stops(47, |_, running| {
+        running.kill();
+    });
+}
+
+#[test]
+fn the_agent_names_itself() {
+    let web = Simulated::new(3, 20, 48);
+    web.crawl("crawl", &["--agent", "Rhumb/test (+http://example.org/)"])
+        .expect_code(0);
+    let requests = web.requests();
+    assert!(!requests.is_empty());
+    for request in requests {
+        assert_eq!(request.agent, "Rhumb/test (+http://example.org/)");
+    }
+}

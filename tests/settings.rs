@@ -1,0 +1,118 @@
+//! One configuration from files, environment and flags.
+
+use crate::support::program::{RHUMB, command};
+use crate::support::{Done, Running, Simulated, figure, run};
+
+fn temp() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+fn with_environment(args: &[&str], variables: &[(&str, &str)]) -> Done {
+    let mut rhumb = command(RHUMB);
+    rhumb.args(args).envs(variables.iter().copied());
+    Running::spawn(rhumb).wait()
+}
+
+#[test]
+fn config_prints_every_key_and_reads_its_own_output() {
+    let folder = temp();
+    let printed = run(["config", "--max-pages", "12", "--delay", "250ms"]).expect_code(0);
+    for key in rhumb_crawl::Config::KEYS {
+        if ["dir", "json", "quiet"].contains(&key.name) {
+            continue;
+        }
+        let line = format!("{} = ", key.name);
+        assert!(
+            printed.stdout.lines().any(|l| l.starts_with(&line)),
+            "no {line}"
+        );
+        assert!(printed.stdout.contains(key.help), "no help for {line}");
+    }
+    let file = folder.path().join("printed.toml").display().to_string();
+    std::fs::write(&file, &printed.stdout).expect("a file");
+    let again = run(["config", "--config", &file]).expect_code(0);
+    assert_eq!(again.stdout, printed.stdout);
+    let by_environment = with_environment(&["config"], &[("RHUMB_CONFIG", &file)]);
+    assert_eq!(by_environment.stdout, printed.stdout);
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let web = Simulated::new(20, 300, 81);
+    let file = web.dir("settings.toml");
+    std::fs::write(&file, "max_pages = 5\nscope = \"any\"\ndelay = \"0s\"\n").expect("a file");
+    let file = file.display().to_string();
+    let fetched = |dir: &str, flags: &[&str], variables: &[(&str, &str)]| {
+        let mut args = web.go_on_args(dir, &["--config", &file]);
+        args.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        args.push(web.truth.seed_url.clone());
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let done = with_environment(&args, variables).expect_code(0);
+        figure(&done.json(), "fetched")
+    };
+    let environment = [("RHUMB_MAX_PAGES", "7")];
+    assert_eq!(fetched("file", &[], &[]), 5);
+    assert_eq!(fetched("environment", &[], &environment), 7);
+    assert_eq!(fetched("flag", &["--max-pages", "9"], &environment), 9);
+    assert_eq!(fetched("set", &["--set", "max-pages=11"], &environment), 11);
+}
+
+#[test]
+fn a_crawl_remembers_its_settings() {
+    let web = Simulated::new(3, 20, 82);
+    web.crawl("crawl", &["--agent", "somebody/1", "--set", "retries=7"])
+        .expect_code(0);
+    let dir = web.dir_arg("crawl");
+    let printed = run(["config", "--dir", &dir]).expect_code(0);
+    for line in [
+        "agent = \"somebody/1\"",
+        "retries = 7",
+        "scope = \"any\"",
+        "delay = \"0s\"",
+    ] {
+        assert!(printed.stdout.lines().any(|l| l == line), "no {line}");
+    }
+    let kept = std::fs::read_to_string(web.dir("crawl").join("crawl.toml")).expect("crawl.toml");
+    assert_eq!(kept, printed.stdout);
+}
+
+#[test]
+fn the_summary_has_what_programs_look_for() {
+    let web = Simulated::new(3, 20, 83);
+    let done = web.crawl("crawl", &[]).expect_code(0);
+    assert_eq!(done.stdout.lines().count(), 1);
+    let json = done.json();
+    for name in [
+        "fetched",
+        "failed",
+        "refused",
+        "duplicates",
+        "links",
+        "urls_seen",
+        "queued",
+        "bytes",
+        "peak_rss_bytes",
+    ] {
+        figure(&json, name);
+    }
+    for name in ["seconds", "cpu_seconds", "pages_per_second"] {
+        assert!(
+            json[name].as_f64().is_some_and(|n| n > 0.0),
+            "{name} in {json}"
+        );
+    }
+}
+
+#[test]
+fn help_names_every_command_and_exit_code() {
+    let help = run(["--help"]).expect_code(0);
+    for word in [
+        "crawl", "demo", "status", "urls", "why", "pause", "resume", "stop", "fetch",
+    ] {
+        assert!(help.stdout.contains(word), "no {word}");
+    }
+    assert!(help.stdout.contains("Exit codes"));
+    run(["--version"]).expect_code(0);
+    run(["no-such-command"]).expect_code(2);
+    run(["crawl", "--no-such-flag"]).expect_code(2);
+}

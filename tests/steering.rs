@@ -1,0 +1,129 @@
+//! Looking at a running crawl and steering it from another process.
+
+use std::time::Duration;
+
+use crate::support::request_log::assert_complete;
+use crate::support::{Simulated, figure, wait_for};
+
+fn slow_web(seed: u64) -> Simulated {
+    Simulated::with_latency(40, 600, seed, Duration::from_millis(40))
+}
+
+fn status(web: &Simulated) -> serde_json::Value {
+    web.ask("status", "crawl", &["--json"])
+        .expect_code(0)
+        .json()
+}
+
+#[test]
+fn a_running_crawl_answers_questions() {
+    let web = slow_web(111);
+    let running = web.start_crawl("crawl", &["--threads", "2"]);
+    wait_for("pages", || (web.sim.requests().len() > 60).then_some(()));
+    let report = status(&web);
+    assert_eq!(report["running"], true);
+    assert_eq!(report["paused"], false);
+    assert_eq!(figure(&report, "shards"), 2);
+    assert!(figure(&report, "urls_seen") > 0);
+
+    wait_for("URLs in flight", || {
+        let listed = web.ask("urls", "crawl", &["--state", "in-flight"]);
+        (!listed.expect_code(0).lines().is_empty()).then_some(())
+    });
+    let queued = wait_for("URLs that wait", || {
+        let listed = web.ask("urls", "crawl", &["--state", "queued"]);
+        listed.expect_code(0).lines().pop()
+    });
+    let fetched = wait_for("committed URLs", || {
+        let listed = web.ask("urls", "crawl", &["--state", "fetched"]);
+        listed.expect_code(0).lines().pop()
+    });
+    let state = |url: &str| {
+        let why = web.ask("why", "crawl", &[url, "--json"]).expect_code(0);
+        why.json()["state"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(state(&fetched), "fetched");
+    // It may have been visited since it was listed, but it is known.
+    assert_ne!(state(&queued), "unseen");
+    let done = running.wait().expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    assert_complete(&web);
+}
+
+#[test]
+fn a_paused_crawl_asks_for_nothing_until_it_is_resumed() {
+    let web = slow_web(112);
+    let mut running = web.start_crawl("crawl", &["--threads", "2"]);
+    wait_for("pages", || (web.sim.requests().len() > 60).then_some(()));
+    web.ask("pause", "crawl", &[]).expect_code(0);
+    wait_for("visits under way to end", || {
+        (figure(&status(&web), "in_flight") == 0).then_some(())
+    });
+    let report = status(&web);
+    assert_eq!(report["paused"], true);
+    let settled = web.sim.requests().len();
+    for _ in 0..10 {
+        let now = status(&web);
+        assert_eq!(figure(&now, "fetched"), figure(&report, "fetched"));
+        assert!(figure(&now, "queued") > 0);
+    }
+    assert_eq!(web.sim.requests().len(), settled);
+    assert!(!running.has_ended());
+
+    web.ask("resume", "crawl", &[]).expect_code(0);
+    wait_for("more requests", || {
+        (web.sim.requests().len() > settled + 20).then_some(())
+    });
+    assert_eq!(status(&web)["paused"], false);
+    web.ask("stop", "crawl", &[]).expect_code(0);
+    assert_eq!(running.wait().expect_code(0).json()["ending"], "stopped");
+    web.ask("stop", "crawl", &[])
+        .expect_code(3)
+        .assert_stderr_has("no crawl is running");
+    web.go_on("crawl", &[]).expect_code(0);
+    assert_complete(&web);
+}
+
+#[test]
+fn a_paused_crawl_can_be_stopped() {
+    let web = slow_web(113);
+    let running = web.start_crawl("crawl", &[]);
+    wait_for("pages", || (web.sim.requests().len() > 20).then_some(()));
+    web.ask("pause", "crawl", &[]).expect_code(0);
+    assert_eq!(
+        running.interrupt().expect_code(130).json()["ending"],
+        "interrupted"
+    );
+    web.go_on("crawl", &[]).expect_code(0);
+    web.assert_lists_are_the_truth("crawl");
+    assert_complete(&web);
+}
+
+#[test]
+fn a_directory_with_a_long_path_can_be_asked_too() {
+    let web = slow_web(114);
+    // Longer than the path of a socket may be.
+    let name = format!("{}/crawl", "long".repeat(40));
+    std::fs::create_dir(web.dir(&"long".repeat(40))).expect("a folder");
+    let running = web.start_crawl(&name, &[]);
+    wait_for("pages", || (web.sim.requests().len() > 20).then_some(()));
+    let report = web.ask("status", &name, &["--json"]).expect_code(0).json();
+    assert_eq!(report["running"], true);
+    web.ask("stop", &name, &[]).expect_code(0);
+    running.wait().expect_code(0);
+}
+
+#[test]
+fn after_a_kill_nobody_is_said_to_be_running() {
+    let web = slow_web(115);
+    let running = web.start_crawl("crawl", &["--threads", "2"]);
+    wait_for("pages", || (web.sim.requests().len() > 60).then_some(()));
+    running.kill();
+    let report = status(&web);
+    assert_eq!(report["running"], false);
+    web.ask("pause", "crawl", &[]).expect_code(3);
+    let fetched = web
+        .ask("urls", "crawl", &["--state", "fetched"])
+        .expect_code(0);
+    assert_eq!(fetched.lines().len() as u64, figure(&report, "fetched"));
+}

@@ -1,0 +1,67 @@
+//! What the server's log says about a crawler's manners.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhumb_sim::LoggedRequest;
+
+use super::simulated::{Simulated, assert_same};
+
+const ROBOTS: &str = "/robots.txt";
+
+/// Everything asked for besides robots.txt, in order.
+pub fn asked(web: &Simulated, requests: &[LoggedRequest]) -> Vec<String> {
+    requests
+        .iter()
+        .filter(|request| request.path != ROBOTS)
+        .map(|request| web.url_of(request))
+        .collect()
+}
+
+/// The log is that of one complete and well-behaved crawl.
+pub fn assert_complete(web: &Simulated) {
+    let requests = web.requests();
+    let asked = asked(web, &requests);
+    assert_same("asked for", &asked, &web.to_ask());
+    assert_obedient(web, &asked);
+}
+
+/// Nothing that robots rules forbid, and nothing in the endless calendar.
+pub fn assert_obedient(web: &Simulated, asked: &[String]) {
+    let forbidden: BTreeSet<&String> = web.truth.forbidden.iter().collect();
+    for url in asked {
+        assert!(!forbidden.contains(url), "{url} is forbidden");
+        assert!(!url.contains("/trap/"), "{url} is in the trap");
+    }
+}
+
+/// Never more than `per_host` requests at one name at a time; never one
+/// sooner than `delay` seconds after the start of another, nor, with one at a
+/// time, after its end.
+pub fn assert_polite(requests: &[LoggedRequest], per_host: usize, delay: f64) {
+    let mut by_host: BTreeMap<&str, Vec<&LoggedRequest>> = BTreeMap::new();
+    for request in requests {
+        by_host.entry(&request.host).or_default().push(request);
+    }
+    for (host, mut visits) in by_host {
+        visits.sort_by(|a, b| a.time.total_cmp(&b.time));
+        for (index, visit) in visits.iter().enumerate() {
+            let earlier = &visits[..index];
+            let open = earlier.iter().filter(|e| e.end > visit.time).count();
+            assert!(
+                open < per_host,
+                "{} requests at a time to {host}: {visit:?}",
+                open + 1
+            );
+            let Some(last) = earlier.last() else { continue };
+            let gap = visit.time - last.time;
+            assert!(gap >= delay, "{gap} s between {last:?} and {visit:?}");
+            if per_host == 1 {
+                let rest = visit.time - last.end;
+                assert!(
+                    rest >= delay,
+                    "{rest} s of rest between {last:?} and {visit:?}"
+                );
+            }
+        }
+    }
+}
