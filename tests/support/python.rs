@@ -1,5 +1,5 @@
 //! Python with the packages warcio, fastwarc and zstandard, if the
-//! environment variable `RHUMB_PYTHON` names one.
+//! environment variable `VALIDATORS_PYTHON` names one.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use super::program::{Done, Running, command};
 
 /// Run a script of this folder; `None`, told plainly, without a Python.
 pub fn run_script(name: &str, args: &[&Path]) -> Option<Done> {
-    let Some(python) = std::env::var_os("RHUMB_PYTHON") else {
-        eprintln!("left out: RHUMB_PYTHON names no Python with warcio and fastwarc");
+    let Some(python) = std::env::var_os("VALIDATORS_PYTHON") else {
+        eprintln!("left out: VALIDATORS_PYTHON names no Python with warcio and fastwarc");
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))
