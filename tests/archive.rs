@@ -166,7 +166,7 @@ fn archives_are_whole_after_kills_and_stops() {
     let web = Simulated::with_latency(40, 600, 124, std::time::Duration::from_millis(3));
     let mut running = web.start_crawl("crawl", &["--threads", "2"]);
     for round in 1..=4 {
-        let wanted = 120 * round;
+        let wanted = web.sim.requests().len() + 120;
         wait_for("requests", || {
             (web.sim.requests().len() >= wanted).then_some(())
         });

@@ -72,6 +72,27 @@ fn rubbish_behind_the_last_commit_is_cut() {
 }
 
 #[test]
+fn what_was_never_committed_leaves_the_archive_and_nothing_else_does() {
+    let web = Simulated::new(10, 100, 67);
+    web.crawl("crawl", &["--max-pages", "20"]).expect_code(0);
+    let folder = web.dir("crawl").join("warc");
+    let kept = files(&folder);
+    let (archive, bytes) = kept.iter().next().expect("an archive file");
+    std::fs::write(archive, [bytes.as_slice(), b"half a record"].concat()).expect("a longer file");
+    let uncommitted = folder.join("rhumb-20260101000000-e0009-s000-00000.warc.gz");
+    std::fs::write(&uncommitted, b"begun").expect("a file");
+    let theirs = folder.join("index.cdx");
+    std::fs::write(&theirs, b"made by somebody else").expect("a file");
+    web.go_on("crawl", &["--max-pages", "20"]).expect_code(0);
+    let mut now = files(&folder);
+    assert_eq!(
+        now.remove(&theirs).expect("their file"),
+        b"made by somebody else"
+    );
+    assert!(now == kept, "the archive is not as it was");
+}
+
+#[test]
 fn another_format_is_refused() {
     let web = Simulated::new(3, 20, 64);
     web.crawl("crawl", &[]).expect_code(0);

@@ -34,9 +34,11 @@ pub fn assert_obedient(web: &Simulated, asked: &[String]) {
     }
 }
 
-/// Never more than `per_host` requests at one name at a time; never one
-/// sooner than `delay` seconds after the start of another, nor, with one at a
-/// time, after its end.
+/// Never more than `per_host` requests at one name at a time. With one at a
+/// time, none sooner than `delay` seconds after the start and the end of
+/// another. With more, two that are under way together may arrive a little
+/// nearer to each other than they were sent: then the pace is judged over
+/// several requests, with one delay to spare.
 pub fn assert_polite(requests: &[LoggedRequest], per_host: usize, delay: f64) {
     let mut by_host: BTreeMap<&str, Vec<&LoggedRequest>> = BTreeMap::new();
     for request in requests {
@@ -53,13 +55,18 @@ pub fn assert_polite(requests: &[LoggedRequest], per_host: usize, delay: f64) {
                 open + 1
             );
             let Some(last) = earlier.last() else { continue };
-            let gap = visit.time - last.time;
-            assert!(gap >= delay, "{gap} s between {last:?} and {visit:?}");
             if per_host == 1 {
-                let rest = visit.time - last.end;
+                let (gap, rest) = (visit.time - last.time, visit.time - last.end);
+                assert!(gap >= delay, "{gap} s between {last:?} and {visit:?}");
                 assert!(
                     rest >= delay,
                     "{rest} s of rest between {last:?} and {visit:?}"
+                );
+            } else if let Some(sixth) = index.checked_sub(5).map(|at| visits[at]) {
+                let span = visit.time - sixth.time;
+                assert!(
+                    span >= 4.0 * delay,
+                    "6 requests within {span} s: {sixth:?} to {visit:?}"
                 );
             }
         }
