@@ -347,9 +347,10 @@ fn cut_archive(disk: &dyn Disk, folder: &Path, recovered: &Recovered) -> Result<
             .open(&path)
             .and_then(|file| file.length())
             .map_err(io_error(&path))?;
-        let end = recovered.archive_ends.get(name).copied().unwrap_or(0);
-        if length > end {
-            disk.cut(&path, end).map_err(io_error(&path))?;
+        match recovered.archive_ends.get(name).copied() {
+            None => disk.remove(&path).map_err(io_error(&path))?,
+            Some(end) if length > end => disk.cut(&path, end).map_err(io_error(&path))?,
+            Some(_) => {}
         }
     }
     Ok(())

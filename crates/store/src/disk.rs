@@ -43,6 +43,8 @@ pub trait Disk: Send + Sync {
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Cut a file to a length it already has or exceeds.
     fn cut(&self, path: &Path, length: u64) -> io::Result<()>;
+    /// Take a file away.
+    fn remove(&self, path: &Path) -> io::Result<()>;
     /// Make the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
@@ -137,6 +139,10 @@ impl Disk for RealDisk {
         let file = OpenOptions::new().write(true).open(path)?;
         file.set_len(length)?;
         file.sync_all()
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {

@@ -177,6 +177,13 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.spend_write()?;
+        let removed = inner.files.remove(path);
+        removed.map(drop).ok_or_else(|| missing(path))
+    }
+
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         Ok(())
     }
