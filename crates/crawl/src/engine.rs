@@ -1,47 +1,39 @@
 //! A crawl from opening its directory to its summary.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use rhumb_fetch::{Fetcher, Resolver, SetupError};
+use rhumb_fetch::SetupError;
 use rhumb_frontier::{AddressBench, Frontier, MemorySet, Pace, UrlSet};
 use rhumb_store::{
-    Archive, Clock, CrawlDirectory, DirectoryError, Disk, EpochStart, Journal, JournalError,
-    RealDisk, Record, SystemClock, is_archive_name,
+    Clock, CrawlDirectory, DirectoryError, Disk, Journal, JournalError, RealDisk, SystemClock,
+    is_archive_name,
 };
 use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::budget::PageBudget;
-use crate::commit::{self, Committer};
 use crate::config::{Config, ConfigError};
 use crate::content::ContentSeen;
 use crate::control::{Control, Ending, Pending};
 use crate::counters::{Counters, Snapshot};
 use crate::door::Door;
 use crate::exchange::Exchange;
+use crate::handle::Handle;
 use crate::judge::LinkRules;
 use crate::notes::Notes;
 use crate::preflight;
 use crate::recover::{Recovered, Recovery, ShardState, our_identity};
 use crate::seeds::Seeds;
-use crate::shard::Shard;
 use crate::shared::{Shared, dns_config, fetch_config};
 use crate::socket;
+use crate::start::start_shard;
 use crate::summary::Summary;
+use crate::watch::{watch, watch_disk};
 
-/// How often the engine looks at the whole.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How often it tells the observer, and looks at the disk.
-const TELL_EVERY: Duration = Duration::from_millis(250);
 /// Seeds that travel to a shard together.
 const SEEDS_AT_A_TIME: usize = 512;
-/// How long a seed handed in may wait for its shard.
-const SEED_PATIENCE: Duration = Duration::from_secs(10);
 /// Mistakes among the seeds that are told one by one.
 const MISTAKES_TOLD: u64 = 10;
 
@@ -73,7 +65,7 @@ pub enum CrawlError {
     Crashed,
 }
 
-fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> CrawlError {
+pub(crate) fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> CrawlError {
     let path = path.to_owned();
     move |error| CrawlError::Io { path, error }
 }
@@ -84,78 +76,6 @@ pub trait Observer {
     fn note(&mut self, text: &str);
     /// Several times a second.
     fn progress(&mut self, counts: &Snapshot, control: &Handle);
-}
-
-/// A way to look at a running crawl and to steer it, from any thread.
-#[derive(Clone)]
-pub struct Handle {
-    shared: Arc<Shared>,
-    started: Duration,
-}
-
-impl Handle {
-    pub fn snapshot(&self) -> Snapshot {
-        self.shared.counters.snapshot()
-    }
-
-    pub fn config(&self) -> &Config {
-        &self.shared.config
-    }
-
-    pub fn elapsed(&self) -> Duration {
-        self.shared.clock.elapsed().saturating_sub(self.started)
-    }
-
-    pub fn documents(&self) -> u64 {
-        self.shared.content.count()
-    }
-
-    pub fn is_paused(&self) -> bool {
-        self.shared.control.is_paused()
-    }
-
-    pub fn is_disk_full(&self) -> bool {
-        self.shared.control.is_disk_full()
-    }
-
-    pub fn is_ending(&self) -> bool {
-        self.shared.control.is_ending()
-    }
-
-    pub fn pause(&self, paused: bool) {
-        self.shared.control.pause(paused);
-        self.shared.ring_all();
-    }
-
-    /// Begin no more visits and end when those under way are done.
-    pub fn end(&self, ending: Ending) {
-        self.shared.control.end(ending);
-        self.shared.ring_all();
-    }
-
-    /// End without waiting; what is under way is visited again another time.
-    pub fn abandon(&self) {
-        self.shared.control.abandon();
-        self.end(Ending::Interrupted);
-    }
-
-    /// Hand in a seed while the crawl runs; `false` if it is ending.
-    pub fn add_seed(&self, url: Url) -> bool {
-        let shared = &self.shared;
-        if shared.control.is_ending() {
-            return false;
-        }
-        shared.open_scope(&url);
-        shared.pending.add(1);
-        let (taken, confirmed) = sync_channel(1);
-        shared.doors[shared.owner_of(&url)].put_seeds(vec![url], Some(taken));
-        // A shard that has just left does not answer.
-        confirmed.recv_timeout(SEED_PATIENCE).is_ok()
-    }
-
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
 }
 
 /// A crawl whose directory is locked and whose state is in memory.
@@ -244,10 +164,7 @@ impl Crawl {
         });
         Ok(Crawl {
             directory,
-            handle: Handle {
-                shared,
-                started: clock.elapsed(),
-            },
+            handle: Handle::new(shared),
             shards,
             epoch,
             recovered,
@@ -356,97 +273,6 @@ fn cut_archive(disk: &dyn Disk, folder: &Path, recovered: &Recovered) -> Result<
     Ok(())
 }
 
-/// Start a shard's two threads: the one that crawls and the one that writes.
-fn start_shard(
-    id: usize,
-    mut state: ShardState,
-    shared: &Arc<Shared>,
-    directory: &CrawlDirectory,
-    epoch: u32,
-) -> Result<[JoinHandle<()>; 2], CrawlError> {
-    let config = &shared.config;
-    let mut journal = Journal::begin(
-        Arc::clone(&shared.disk),
-        &directory.journal(),
-        id as u16,
-        epoch,
-        config.journal_roll.0,
-    )?;
-    journal.push(&Record::Epoch(EpochStart {
-        epoch,
-        shards: shared.shards() as u16,
-        time: shared.clock.wall(),
-        program: directory.identity().program.clone(),
-        ..EpochStart::default()
-    }));
-    journal.commit()?;
-    let archive = Archive::begin(
-        Arc::clone(&shared.disk),
-        Arc::clone(&shared.clock),
-        &directory.warc(),
-        config.warc,
-        id as u16,
-        epoch,
-        directory.identity().hash_seed,
-        config.warc_roll.0,
-        warcinfo_fields(config),
-    )
-    .map_err(io_error(&directory.warc()))?;
-    let (committer, work) = Committer::new(config.commit_bytes.0);
-    let fetcher = Fetcher::new(fetch_config(config)?)?;
-    let dns = dns_config(config)?;
-    let unadmitted = std::mem::take(&mut state.unadmitted);
-
-    let for_writer = Arc::clone(shared);
-    let writer = spawn(format!("commit-{id}"), move || {
-        commit::run(work, journal, archive, &for_writer, id);
-    })?;
-    let shared = Arc::clone(shared);
-    let crawler = spawn(format!("shard-{id}"), move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let failed = |reason: String| {
-            shared.control.end(Ending::Failed(reason));
-            shared.ring_all();
-        };
-        let runtime = match runtime {
-            Ok(runtime) => runtime,
-            Err(error) => return failed(format!("shard {id} cannot start: {error}")),
-        };
-        let local = tokio::task::LocalSet::new();
-        let crawling = local.run_until(async {
-            match Resolver::new(&dns) {
-                Ok(resolver) => {
-                    let shared = Arc::clone(&shared);
-                    let shard = Shard::new(id, shared, state, fetcher, resolver, committer);
-                    Rc::new(shard).run(unadmitted).await;
-                }
-                Err(error) => failed(format!("shard {id}: name look-ups cannot start: {error}")),
-            }
-        });
-        runtime.block_on(crawling);
-    })?;
-    Ok([crawler, writer])
-}
-
-fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, CrawlError> {
-    std::thread::Builder::new()
-        .name(name)
-        .spawn(body)
-        .map_err(io_error(Path::new("thread")))
-}
-
-fn warcinfo_fields(config: &Config) -> String {
-    format!(
-        "software: rhumb/{}\r\nformat: WARC File Format 1.1\r\n\
-         conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n\
-         robots: obey\r\nhttp-header-user-agent: {}\r\n",
-        env!("CARGO_PKG_VERSION"),
-        config.agent
-    )
-}
-
 /// Stream the seeds to the shards that own them. Returns how many were none.
 fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -> u64 {
     let mut batches: Vec<Vec<Url>> = vec![Vec::new(); shared.shards()];
@@ -489,87 +315,4 @@ fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -
         observer.note(&format!("passed over {bad} lines of the seeds in all"));
     }
     bad
-}
-
-/// Look after the crawl until its shards have ended.
-fn watch(
-    handle: &Handle,
-    directory: &CrawlDirectory,
-    threads: &[JoinHandle<()>],
-    observer: &mut dyn Observer,
-) {
-    let shared = handle.shared();
-    let mut tell_at = Duration::ZERO;
-    loop {
-        if threads.iter().any(JoinHandle::is_finished) && !shared.control.is_ending() {
-            // A thread ended that had no reason to.
-            handle.end(Ending::Failed("a thread of the crawl ended".to_owned()));
-        }
-        if threads.iter().all(JoinHandle::is_finished) {
-            return tell_notes(shared, observer);
-        }
-        if let Some(ending) = reached_limit(handle) {
-            handle.end(ending);
-        }
-        let now = handle.elapsed();
-        if now >= tell_at {
-            tell_at = now + TELL_EVERY;
-            watch_disk(handle, directory, observer);
-            tell_notes(shared, observer);
-            observer.progress(&handle.snapshot(), handle);
-        }
-        std::thread::park_timeout(LOOK_EVERY);
-    }
-}
-
-fn tell_notes(shared: &Shared, observer: &mut dyn Observer) {
-    for note in shared.notes.take() {
-        observer.note(&note);
-    }
-}
-
-fn reached_limit(handle: &Handle) -> Option<Ending> {
-    let shared = handle.shared();
-    let fetched = shared.counters.fetched.load(Ordering::Relaxed);
-    let bytes = shared.counters.bytes.load(Ordering::Relaxed);
-    let config = &shared.config;
-    if shared.pending.is_empty() {
-        Some(Ending::Finished)
-    } else if shared.budget.is_spent(fetched) {
-        Some(Ending::PageLimit)
-    } else if config.max_bytes.0.is_some_and(|limit| bytes >= limit) {
-        Some(Ending::ByteLimit)
-    } else if config
-        .max_time
-        .0
-        .is_some_and(|limit| handle.elapsed() >= limit)
-    {
-        Some(Ending::TimeLimit)
-    } else {
-        None
-    }
-}
-
-/// Pause below the low-water mark, go on above it.
-fn watch_disk(handle: &Handle, directory: &CrawlDirectory, observer: &mut dyn Observer) {
-    let shared = handle.shared();
-    let Ok(free) = shared.disk.free_bytes(directory.path()) else {
-        return;
-    };
-    let wanted = shared.config.min_free_disk.0;
-    let full = free < wanted;
-    if full != shared.control.is_disk_full() {
-        shared.control.set_disk_full(full);
-        shared.ring_all();
-        observer.note(&if full {
-            format!(
-                "paused: the disk has {} MiB free, less than min_free_disk = {} MiB; \
-                 free some space and the crawl goes on by itself",
-                free >> 20,
-                wanted >> 20
-            )
-        } else {
-            "the disk has room again: going on".to_owned()
-        });
-    }
 }

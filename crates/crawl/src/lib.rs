@@ -19,6 +19,7 @@ mod door;
 mod engine;
 mod exchange;
 mod explain;
+mod handle;
 mod judge;
 mod listing;
 mod notes;
@@ -30,16 +31,20 @@ mod seeds;
 mod shard;
 mod shared;
 mod socket;
+mod start;
 mod summary;
 mod turn;
+mod visit;
+mod watch;
 
 pub use config::{
     Config, ConfigError, ENV_PREFIX, Key, Limit, Loader, Size, SizeLimit, TimeLimit, Value,
 };
 pub use control::Ending;
 pub use counters::Snapshot;
-pub use engine::{Crawl, CrawlError, Handle, Observer};
+pub use engine::{Crawl, CrawlError, Observer};
 pub use explain::{Explanation, explain};
+pub use handle::Handle;
 pub use judge::LinkRules;
 pub use listing::{Listed, inspect, list_urls};
 pub use preflight::{cpu_time, peak_rss};

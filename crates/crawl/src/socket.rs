@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::Ending;
 use crate::counters::Snapshot;
 use crate::door::Message;
-use crate::engine::Handle;
+use crate::handle::Handle;
 
 /// A longer path cannot be a socket's on every system we run on.
 const MAX_SOCKET_PATH: usize = 100;

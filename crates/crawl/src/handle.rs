@@ -1,0 +1,92 @@
+//! A hand on a running crawl.
+
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use rhumb_url::Url;
+
+use crate::config::Config;
+use crate::control::Ending;
+use crate::counters::Snapshot;
+use crate::shared::Shared;
+
+/// How long a seed handed in may wait for its shard.
+const SEED_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A way to look at a running crawl and to steer it, from any thread.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    started: Duration,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Handle {
+        let started = shared.clock.elapsed();
+        Handle { shared, started }
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.counters.snapshot()
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.shared.clock.elapsed().saturating_sub(self.started)
+    }
+
+    pub fn documents(&self) -> u64 {
+        self.shared.content.count()
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.shared.control.is_paused()
+    }
+
+    pub fn is_disk_full(&self) -> bool {
+        self.shared.control.is_disk_full()
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.shared.control.is_ending()
+    }
+
+    pub fn pause(&self, paused: bool) {
+        self.shared.control.pause(paused);
+        self.shared.ring_all();
+    }
+
+    /// Begin no more visits and end when those under way are done.
+    pub fn end(&self, ending: Ending) {
+        self.shared.control.end(ending);
+        self.shared.ring_all();
+    }
+
+    /// End without waiting; what is under way is visited again another time.
+    pub fn abandon(&self) {
+        self.shared.control.abandon();
+        self.end(Ending::Interrupted);
+    }
+
+    /// Hand in a seed while the crawl runs; `false` if it is ending.
+    pub fn add_seed(&self, url: Url) -> bool {
+        let shared = &self.shared;
+        if shared.control.is_ending() {
+            return false;
+        }
+        shared.open_scope(&url);
+        shared.pending.add(1);
+        let (taken, confirmed) = sync_channel(1);
+        shared.doors[shared.owner_of(&url)].put_seeds(vec![url], Some(taken));
+        // A shard that has just left does not answer.
+        confirmed.recv_timeout(SEED_PATIENCE).is_ok()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}

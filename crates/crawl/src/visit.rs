@@ -1,0 +1,132 @@
+//! From what came back to the records that commit a visit.
+
+use std::sync::PoisonError;
+
+use bytes::Bytes;
+use rhumb_fetch::{Document, Failure, Truncation, Unwanted};
+use rhumb_frontier::Queued;
+use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::reading::{Reader, outcome_of};
+use crate::shard::Shard;
+
+pub fn outcome_of_failure(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::NoSuchName => Outcome::NoSuchName,
+        Failure::DnsTimeout | Failure::Dns(_) => Outcome::Dns,
+        Failure::ConnectTimeout => Outcome::ConnectTimeout,
+        Failure::Refused | Failure::Connect(_) => Outcome::Connect,
+        Failure::Tls(_) => Outcome::Tls,
+        Failure::FirstByteTimeout => Outcome::FirstByteTimeout,
+        Failure::Closed => Outcome::Closed,
+        Failure::HeadersTooLarge => Outcome::HeadersTooLarge,
+        Failure::HeaderCut | Failure::Protocol(_) | Failure::Unaskable(_) => Outcome::Broken,
+    }
+}
+
+/// From a document to the two records that commit it.
+pub fn record(
+    shard: &Shard,
+    item: &Queued,
+    document: Document,
+    time: Timestamp,
+) -> (Box<Visit>, Option<Capture<Bytes>>) {
+    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
+    visit.attempts = item.attempts + 1;
+    visit.status = document.status;
+    visit.address = document.remote.ip().to_string();
+    visit.first_byte_micros = document.first_byte.as_micros() as u64;
+    visit.total_micros = document.total.as_micros() as u64;
+    visit.content_type = document.content_type().unwrap_or_default().to_owned();
+    visit.wire_bytes = document.wire.len() as u64;
+    visit.body_bytes = document.body.len() as u64;
+    visit.truncated = document.truncated.map_or("", Truncation::as_str).to_owned();
+    match &document.unwanted {
+        Some(Unwanted::Type(kind)) => {
+            visit.outcome = Outcome::UnwantedType;
+            visit.detail = format!("content type {kind}");
+            return (Box::new(visit), None);
+        }
+        Some(Unwanted::Size(size)) => {
+            visit.outcome = Outcome::UnwantedSize;
+            visit.detail = format!("{size} bytes");
+            return (Box::new(visit), None);
+        }
+        None => {}
+    }
+    if visit.outcome == Outcome::HttpError {
+        visit.detail = format!("status {}", document.status);
+    }
+    let digest = payload_digest(&document.payload);
+    visit.payload_digest = Some(digest);
+    let revisit = content_seen(shard, &mut visit, &document, digest);
+    read_into(shard, &mut visit, &document);
+    // With transfer framing around it the payload is not what the record holds.
+    let framed = document.payload.len() != document.wire.len() - document.head_len;
+    let capture = Capture {
+        url: visit.url.clone(),
+        time,
+        address: visit.address.clone(),
+        request: document.request,
+        wire: document.wire,
+        head_length: document.head_len,
+        payload_digest: digest,
+        framed,
+        truncated: archive_word(document.truncated),
+        revisit,
+        via: item.via.to_string(),
+        depth: item.depth,
+        fetch_micros: visit.total_micros,
+    };
+    (Box::new(visit), Some(capture))
+}
+
+/// Whole, non-empty documents are compared with those of earlier visits.
+fn content_seen(
+    shard: &Shard,
+    visit: &mut Visit,
+    document: &Document,
+    digest: [u8; 20],
+) -> Option<Revisit> {
+    let counts = visit.outcome == Outcome::Fetched
+        && document.truncated.is_none()
+        && !document.body.is_empty();
+    if !counts {
+        return None;
+    }
+    let content = xxh3_128(&document.body);
+    visit.content = Some(content);
+    let first = shard.shared.content.first(content)?;
+    visit.duplicate_of = first.url.to_string();
+    // The same document in another coding is another payload.
+    (first.payload_digest == digest).then(|| Revisit {
+        url: first.url.to_string(),
+        time: first.time,
+    })
+}
+
+fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) {
+    let shared = &shard.shared;
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let reader = Reader {
+        rules: &shared.rules,
+        scope: &scope,
+        agent_token: &shared.agent_token,
+        max_links: shared.config.max_links,
+        max_anchor: shared.config.max_anchor,
+    };
+    let reading = reader.read(document, visit.outcome, visit.depth);
+    visit.title = reading.title;
+    visit.charset = reading.charset;
+    visit.links = reading.links;
+}
+
+/// The archive's words for a body that is not whole. A broken coding is no
+/// truncation there: the bytes on the wire are all in the record.
+fn archive_word(truncated: Option<Truncation>) -> &'static str {
+    match truncated {
+        None | Some(Truncation::Decode) => "",
+        Some(other) => other.as_str(),
+    }
+}
