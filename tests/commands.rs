@@ -56,7 +56,10 @@ fn why_tells_the_reason_for_every_kind_of_url() {
         assert_eq!(why(&web, url), pair("refused", &robots_reason(&web, url)));
     }
     let nofollow = refused_for(&web, "nofollow");
-    assert_eq!(why(&web, &nofollow), pair("refused", "nofollow"));
+    assert_eq!(
+        why(&web, &nofollow),
+        pair("refused", "nofollow (nofollow = true)")
+    );
     let unseen = pair("unseen", "no page, seed or record names it");
     assert_eq!(why(&web, "http://nobody.test/links/here"), unseen);
 
@@ -93,11 +96,14 @@ fn why_names_the_scope_and_the_depth() {
     let web = Simulated::new(30, 600, 102);
     web.crawl("crawl", &["--scope", "host", "--max-depth", "2"])
         .expect_code(0);
-    for reason in ["out-of-scope", "too-deep"] {
+    for (reason, rule) in [
+        ("out-of-scope", "out-of-scope (scope = \"host\")"),
+        ("too-deep", "too-deep (max_depth = 2)"),
+    ] {
         let (state, told) = why(&web, &refused_for(&web, reason));
         assert_eq!(state, "refused");
         // Other links to the same URL may have been refused for more.
-        assert!(told.split(", ").any(|word| word == reason), "{told}");
+        assert!(told.split(", ").any(|word| word == rule), "{told}");
     }
 }
 

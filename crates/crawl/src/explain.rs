@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use rhumb_page::LinkKind;
-use rhumb_store::{HostEvent, JournalReader, Position, Record, Visit, journals_in};
+use rhumb_store::{Fate, HostEvent, JournalReader, Position, Record, Visit, journals_in};
 use rhumb_url::Url;
 use serde::Serialize;
 
+use crate::config::{Config, Loader};
 use crate::engine::CrawlError;
 use crate::listing::open;
 use crate::socket::{Answer, Question, ask};
@@ -217,7 +218,12 @@ impl Explanation {
             };
             (state, reason.to_owned())
         } else if !self.links_by_fate.is_empty() {
-            let fates: Vec<&str> = self.links_by_fate.keys().map(String::as_str).collect();
+            let config = own_config(dir);
+            let fates: Vec<String> = self
+                .links_by_fate
+                .keys()
+                .map(|fate| with_rule(fate, config.as_ref()))
+                .collect();
             ("refused", fates.join(", "))
         } else {
             ("unseen", "no page, seed or record names it".to_owned())
@@ -228,8 +234,7 @@ impl Explanation {
 
     /// Found, but not admitted yet when the crawl ended.
     fn was_offered(&self) -> bool {
-        self.links_by_fate
-            .contains_key(rhumb_store::Fate::Offered.label())
+        self.links_by_fate.contains_key(Fate::Offered.label())
     }
 
     /// `None` if no crawl runs in the directory.
@@ -242,6 +247,30 @@ impl Explanation {
             Ok(())
         });
         asked.ok().flatten().map(|()| found)
+    }
+}
+
+/// The settings that the crawl had last.
+fn own_config(dir: &Path) -> Option<Config> {
+    let loader = Loader::default().file(&dir.join("crawl.toml")).ok()?;
+    loader.finish().ok()
+}
+
+/// A fate and the setting behind it.
+fn with_rule(fate: &str, config: Option<&Config>) -> String {
+    let fates = [
+        (Fate::OutOfScope, "scope"),
+        (Fate::TooDeep, "max_depth"),
+        (Fate::Kind, "follow"),
+        (Fate::Nofollow, "nofollow"),
+        (Fate::Extension, "skip_extensions"),
+    ];
+    let key = fates.iter().find(|(known, _)| known.label() == fate);
+    match key.and_then(|(_, key)| Some((key, config?.get(key)?))) {
+        // A long list says less than its name.
+        Some((key, value)) if value.len() > 80 => format!("{fate} (setting `{key}`)"),
+        Some((key, value)) => format!("{fate} ({key} = {value})"),
+        None => fate.to_owned(),
     }
 }
 

@@ -174,7 +174,7 @@ impl Visits<'_> {
         let shard = self.shard;
         turn.spend();
         let time = shard.shared.clock.wall();
-        match self.get(url, true).await {
+        match self.get(turn, url, true).await {
             Err(failure) => fail(shard, turn, item, &failure, time).await,
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
@@ -233,7 +233,7 @@ impl Visits<'_> {
         }
         turn.spend();
         let time = shard.shared.clock.wall();
-        let document = match self.get(&item.url, false).await {
+        let document = match self.get(turn, &item.url, false).await {
             Ok(document) => document,
             Err(failure) => {
                 release_page(shard);
@@ -268,9 +268,10 @@ impl Visits<'_> {
 
     /// One request on the connection at hand, or on a fresh one. A robots.txt
     /// is read whatever type it claims to be.
-    async fn get(&mut self, url: &Url, any_type: bool) -> Result<Document, Failure> {
+    async fn get(&mut self, turn: &Turn, url: &Url, any_type: bool) -> Result<Document, Failure> {
         let host = self.shard.shared.print.host(url);
         if let Some(connection) = self.kept_connection(host) {
+            self.wait_to_send(turn).await;
             match self.get_on(host, connection, url, any_type).await {
                 // An idle connection that the server has closed meanwhile.
                 Err(Failure::Closed) => {}
@@ -278,7 +279,16 @@ impl Visits<'_> {
             }
         }
         let connection = self.shard.fetcher.connect(url, self.addresses).await?;
+        self.wait_to_send(turn).await;
         self.get_on(host, connection, url, any_type).await
+    }
+
+    async fn wait_to_send(&self, turn: &Turn) {
+        let now = self.shard.now();
+        let at = self.shard.frontier.borrow_mut().request_time(turn, now);
+        if at > now {
+            tokio::time::sleep(at - now).await;
+        }
     }
 
     async fn get_on(

@@ -58,6 +58,8 @@ pub(crate) struct Lane {
     pub taken: usize,
     /// No turn begins before this.
     pub next_allowed_at: Duration,
+    /// No request goes out before this, where several turns are under way.
+    pub next_request_at: Duration,
     /// The host's own wish for a longer delay than the configured one.
     pub own_delay: Duration,
     /// It has its one entry in the timing heap.

@@ -166,6 +166,18 @@ impl Frontier {
         Some(entry.item)
     }
 
+    /// When this turn may send a request. Turns are taken a delay apart, but
+    /// look-ups and connections take their own time: where several turns of a
+    /// lane are under way, their requests are spaced here.
+    pub fn request_time(&mut self, turn: &Turn, now: Duration) -> Duration {
+        let Some(lane) = self.lanes.get_mut(&turn.lane) else {
+            return now;
+        };
+        let at = lane.next_request_at.max(now);
+        lane.next_request_at = at + self.pace.delay.max(lane.own_delay);
+        at
+    }
+
     /// End a turn. The lane's next one begins no sooner than its delay after
     /// `now`, nor before `earliest`.
     pub fn put_back(&mut self, turn: Turn, now: Duration, earliest: Duration) {

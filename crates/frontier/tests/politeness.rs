@@ -94,6 +94,18 @@ fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
 }
 
 #[test]
+fn requests_of_several_turns_are_spaced_when_they_are_sent() {
+    let mut frontier = frontier(Order::Bfs, 2, millis(40));
+    frontier.admit(LaneId(1), item(1, 1, 0));
+    frontier.admit(LaneId(1), item(1, 2, 0));
+    let slow = frontier.take(millis(0)).unwrap();
+    let quick = frontier.take(millis(40)).unwrap();
+    // The first one's connection took 35 ms.
+    assert_eq!(frontier.request_time(&slow, millis(35)), millis(35));
+    assert_eq!(frontier.request_time(&quick, millis(41)), millis(75));
+}
+
+#[test]
 fn a_turn_is_one_visit_where_there_is_a_delay() {
     let mut frontier = frontier(Order::Bfs, 1, millis(10));
     frontier.admit(LaneId(1), item(1, 1, 0));

@@ -15,11 +15,11 @@ impl Received {
     }
 }
 
-/// Call `first` at the first signal and `second` at the next, from a thread
-/// of its own.
+/// Call `first` at the first signal and `second` at the next, each with the
+/// signal's exit code, from a thread of its own.
 pub fn on_signals(
-    first: impl Fn() + Send + 'static,
-    second: impl Fn() + Send + 'static,
+    first: impl Fn(u8) + Send + 'static,
+    second: impl Fn(u8) + Send + 'static,
 ) -> std::io::Result<Received> {
     let received = Received::default();
     let noted = received.clone();
@@ -46,8 +46,8 @@ pub fn on_signals(
                         .0
                         .compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst);
                     match was {
-                        Ok(_) => first(),
-                        Err(_) => second(),
+                        Ok(_) => first(code),
+                        Err(_) => second(code),
                     }
                 }
             });

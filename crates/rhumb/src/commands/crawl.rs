@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 
-use rhumb_crawl::{Config, Crawl, CrawlError, Ending, SeedSource, Seeds, Summary};
+use rhumb_crawl::{Config, Crawl, CrawlError, Ending, Handle, SeedSource, Seeds, Summary};
 use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
@@ -26,8 +27,7 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
         return Err(no_seeds(&seeds));
     }
-    let crawl = Crawl::open(&dir, config)?;
-    let (summary, signal) = run_to_end(crawl, seeds, quiet)?;
+    let (summary, signal) = run_to_end(&dir, config, seeds, quiet)?;
     if !quiet {
         print_summary(&summary);
     }
@@ -80,19 +80,30 @@ fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &Seeds) -> Option<PathBuf>
     CrawlDirectory::exists(Path::new(".")).then(|| PathBuf::from("."))
 }
 
-/// Run a crawl with its display and its signals; also used by the demo.
+/// Open and run a crawl with its display and its signals; also used by the
+/// demo.
 pub fn run_to_end(
-    crawl: Crawl,
+    dir: &Path,
+    config: Config,
     seeds: Seeds,
     quiet: bool,
 ) -> Result<(Summary, Option<u8>), Failure> {
-    let handle = crawl.handle();
-    let second = handle.clone();
+    let opened: Arc<OnceLock<Handle>> = Arc::default();
+    let (first, second) = (Arc::clone(&opened), Arc::clone(&opened));
     let signal = on_signals(
-        move || handle.end(Ending::Interrupted),
-        move || second.abandon(),
+        move |code| match first.get() {
+            Some(handle) => handle.end(Ending::Interrupted),
+            // Nothing has begun: opening only reads, and cuts what was torn.
+            None => std::process::exit(code.into()),
+        },
+        move |code| match second.get() {
+            Some(handle) => handle.abandon(),
+            None => std::process::exit(code.into()),
+        },
     )
     .map_err(Failure::io("signals"))?;
+    let crawl = Crawl::open(dir, config)?;
+    let _ = opened.set(crawl.handle());
     let mut progress = Progress::new(quiet);
     let result = crawl.run(seeds, &mut progress);
     progress.clear();

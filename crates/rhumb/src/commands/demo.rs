@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use rhumb_crawl::{Config, Crawl, Ending, SeedSource, Seeds};
+use rhumb_crawl::{Config, Ending, SeedSource, Seeds};
 use rhumb_sim::{Log, Sim, SimConfig};
 
 use crate::args::DemoArgs;
@@ -39,11 +39,12 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     for (key, value) in [("scope", "any"), ("delay", "0s"), ("dns", &dns)] {
         config.set(key, value)?;
     }
-    let crawl = Crawl::open(&args.dir, config)?;
-    std::fs::write(args.dir.join("state").join(MARK), seed.as_bytes())
+    let state = args.dir.join("state");
+    std::fs::create_dir_all(&state)
+        .and_then(|()| std::fs::write(state.join(MARK), seed.as_bytes()))
         .map_err(Failure::io(args.dir.display().to_string()))?;
     let seeds = Seeds::open(&[SeedSource::Given(seed.clone())])?;
-    let (summary, signal) = run_to_end(crawl, seeds, false)?;
+    let (summary, signal) = run_to_end(&args.dir, config, seeds, false)?;
     print_summary(&summary);
     if let Ending::Failed(reason) = &summary.ending {
         return Err(Failure::Disk(reason.clone()));

@@ -32,7 +32,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, Failure> {
     announce(&sim, args.hosts, args.pages).map_err(Failure::io("standard output"))?;
     let stop = sim.stop_handle();
     let again = sim.stop_handle();
-    on_signals(move || stop.stop(), move || again.stop()).map_err(Failure::io("signals"))?;
+    on_signals(move |_| stop.stop(), move |_| again.stop()).map_err(Failure::io("signals"))?;
     sim.wait().map_err(sim_failure)?;
     Ok(ExitCode::SUCCESS)
 }
