@@ -77,7 +77,7 @@ fn visits(disk: &MemoryDisk, dir: &Path) -> BTreeMap<String, (State, u32)> {
 fn a_crawl_survives_a_disk_that_fails_after_any_write() {
     let sim = Sim::start(SimConfig {
         hosts: 6,
-        pages: 80,
+        pages: 200,
         seed: 3,
         port: 0,
         dns_port: Some(0),
@@ -88,7 +88,7 @@ fn a_crawl_survives_a_disk_that_fails_after_any_write() {
     let reachable: BTreeSet<&String> = truth.pages.iter().chain(&truth.redirects).collect();
     let dir = Path::new("crawl");
     let mut failures = 0;
-    for writes in (1..60).chain((60..300).step_by(17)) {
+    for writes in (1..60).chain((60..200).step_by(9)) {
         let disk = MemoryDisk::default();
         let mut left = writes;
         let ending = loop {
@@ -112,5 +112,5 @@ fn a_crawl_survives_a_disk_that_fails_after_any_write() {
         assert_eq!(fetched, reachable, "after {writes} writes");
         assert!(visits.values().all(|(_, times)| *times == 1));
     }
-    assert!(failures > 50, "only {failures} runs failed");
+    assert!(failures > 20, "only {failures} runs failed");
 }
