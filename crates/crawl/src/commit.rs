@@ -5,6 +5,7 @@
 //! thread was writing becomes the next group.
 
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,6 +34,8 @@ pub enum Work {
         room: OwnedSemaphorePermit,
     },
     Record(Record),
+    /// Say so when everything before this is written.
+    Tell(SyncSender<()>),
 }
 
 /// The shard's end: hands over work and waits while too much is waiting.
@@ -68,6 +71,11 @@ impl Committer {
                 room,
             });
         }
+    }
+
+    /// Tell somebody once all that was handed over so far is in the journal.
+    pub fn tell_when_written(&self, listener: SyncSender<()>) {
+        let _ = self.work.send(Work::Tell(listener));
     }
 
     pub fn record(&self, record: Record) {
@@ -156,12 +164,14 @@ fn commit_group(
 ) -> Result<(), String> {
     let mut visits = Vec::new();
     let mut rooms = Vec::new();
+    let mut listeners = Vec::new();
     let mut next = Some(first);
     while let Some(item) = next {
         match item {
             Work::Record(record) => {
                 journal.push(&record);
             }
+            Work::Tell(listener) => listeners.push(listener),
             Work::Visit {
                 mut visit,
                 capture,
@@ -183,7 +193,11 @@ fn commit_group(
         let gathered = journal.pending_bytes() + archive.as_ref().map_or(0, Archive::pending_bytes);
         next = if gathered < GROUP_BYTES { more() } else { None };
     }
-    write_group(journal, archive, &mut visits, &mut rooms, shared, shard)
+    write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
+    for listener in listeners {
+        let _ = listener.try_send(());
+    }
+    Ok(())
 }
 
 fn write_group(

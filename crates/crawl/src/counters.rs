@@ -80,6 +80,7 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// URLs fetched that wait for the disk.
     pub committing: u64,
+    /// Host names seen.
     pub hosts: u64,
     pub connections: u64,
     pub bytes: u64,

@@ -24,7 +24,7 @@ pub enum Message {
     },
     Seeds {
         urls: Vec<Url>,
-        /// Told once the seeds are in the shard's hands.
+        /// Told once the seeds are in the journal.
         taken: Option<SyncSender<()>>,
     },
     /// Send the URLs that wait, or those in flight, in pieces.

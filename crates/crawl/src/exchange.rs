@@ -16,6 +16,8 @@ pub struct LinkBatch {
     pub source: Position,
     pub via: Arc<str>,
     pub depth: u32,
+    /// Redirects in a row that led to these.
+    pub redirects: u32,
     pub urls: Vec<Url>,
 }
 
@@ -105,7 +107,9 @@ pub fn batches_of(
     // Most links of a page lead to the host of the link before.
     let mut last: Option<(String, usize)> = None;
     // A redirect leads to the page that was meant: no step further.
-    let step = u32::from(visit.outcome != Outcome::Redirect);
+    let is_redirect = visit.outcome == Outcome::Redirect;
+    let depth = visit.depth + u32::from(!is_redirect);
+    let redirects = if is_redirect { visit.redirects + 1 } else { 0 };
     for link in &visit.links {
         if link.fate != Fate::Offered {
             continue;
@@ -128,7 +132,8 @@ pub fn batches_of(
                 LinkBatch {
                     source,
                     via: Arc::clone(via.get_or_insert_with(|| Arc::from(visit.url.as_str()))),
-                    depth: visit.depth + step,
+                    depth,
+                    redirects,
                     urls: vec![url],
                 },
             )),
@@ -150,6 +155,7 @@ mod tests {
             },
             via: Arc::from(""),
             depth: 1,
+            redirects: 0,
             urls: Vec::new(),
         }
     }

@@ -264,6 +264,7 @@ fn with_rule(fate: &str, config: Option<&Config>) -> String {
         (Fate::Kind, "follow"),
         (Fate::Nofollow, "nofollow"),
         (Fate::Extension, "skip_extensions"),
+        (Fate::TooManyRedirects, "max_redirects"),
     ];
     let key = fates.iter().find(|(known, _)| known.label() == fate);
     match key.and_then(|(_, key)| Some((key, config?.get(key)?))) {

@@ -32,6 +32,7 @@ pub struct LinkRules {
     nofollow: bool,
     skip_extensions: HashSet<String>,
     max_depth: Option<u64>,
+    max_redirects: usize,
 }
 
 impl LinkRules {
@@ -52,6 +53,7 @@ impl LinkRules {
                 .map(|e| e.trim_start_matches('.').to_ascii_lowercase())
                 .collect(),
             max_depth: config.max_depth.0,
+            max_redirects: config.max_redirects,
         })
     }
 
@@ -73,6 +75,21 @@ impl LinkRules {
             rel: link.rel,
             anchor: link.anchor,
         }
+    }
+
+    /// Give the target of a redirect its fate, after so many in a row.
+    pub fn record_redirect(
+        &self,
+        link: Link,
+        scope: &Scope,
+        depth: u32,
+        redirects: u32,
+    ) -> LinkRecord {
+        let mut record = self.record(link, scope, depth, false);
+        if record.fate == Fate::Offered && redirects as usize >= self.max_redirects {
+            record.fate = Fate::TooManyRedirects;
+        }
+        record
     }
 
     fn fate(&self, url: &Url, link: &Link, scope: &Scope, depth: u32, page_nofollow: bool) -> Fate {

@@ -145,7 +145,7 @@ pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
     snapshot.urls_seen = rhumb_frontier::UrlSet::count(&shard.set);
     let unadmitted: usize = shard.unadmitted.iter().map(|batch| batch.urls.len()).sum();
     snapshot.queued = (shard.frontier.queued() + unadmitted) as u64;
-    snapshot.hosts = shard.frontier.lanes() as u64;
+    snapshot.hosts = shard.frontier.names() as u64;
     Ok(snapshot)
 }
 

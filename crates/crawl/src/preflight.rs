@@ -11,11 +11,11 @@ use crate::config::Config;
 /// File descriptors a process needs besides its connections.
 const BASE_FILES: u64 = 64;
 
-/// Sockets and files that a configuration may hold open at one time: each
-/// connection may be open and another parked for its host; each shard has
-/// its archive, its journal, a reader and its name look-ups.
+/// Sockets and files that a configuration may hold open at one time: its
+/// connections, and for each shard its archive, its journal, readers of
+/// others' journals and its name look-ups.
 pub fn files_needed(config: &Config) -> u64 {
-    let connections = config.connections as u64 * 2;
+    let connections = config.connections as u64;
     BASE_FILES + connections + config.threads as u64 * 72
 }
 

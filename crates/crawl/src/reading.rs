@@ -35,10 +35,17 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Read a document that was found at `depth`.
-    pub fn read(&self, document: &Document, outcome: Outcome, depth: u32) -> Reading {
+    /// Read a document that was found at `depth`, in steps from a seed, and
+    /// after so many redirects in a row.
+    pub fn read(
+        &self,
+        document: &Document,
+        outcome: Outcome,
+        depth: u32,
+        redirects: u32,
+    ) -> Reading {
         match outcome {
-            Outcome::Redirect => self.read_redirect(document, depth),
+            Outcome::Redirect => self.read_redirect(document, depth, redirects),
             Outcome::Fetched => self.read_page(document, depth),
             _ => Reading {
                 title: String::new(),
@@ -48,9 +55,12 @@ impl Reader<'_> {
         }
     }
 
-    fn read_redirect(&self, document: &Document, depth: u32) -> Reading {
+    fn read_redirect(&self, document: &Document, depth: u32, redirects: u32) -> Reading {
         let link = redirect_link(document);
-        let links = link.map(|link| self.rules.record(link, self.scope, depth, false));
+        let links = link.map(|link| {
+            self.rules
+                .record_redirect(link, self.scope, depth, redirects)
+        });
         Reading {
             title: String::new(),
             charset: String::new(),

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
 use rhumb_store::{
-    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, HostEvent, Identity,
-    JournalError, JournalReader, Position, Record, Timestamp, Visit, journals_in,
+    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, Identity, JournalError,
+    JournalReader, Position, Record, Timestamp, Visit, journals_in,
 };
 use rhumb_url::{Fingerprinter, NORMALISER_VERSION, PARTITIONS, Scope, Url, UrlKey};
 
@@ -85,17 +85,8 @@ pub fn lane_of(print: &Fingerprinter, url: &Url) -> LaneId {
 }
 
 /// Put an admitted URL in its queue: live and in recovery.
-pub fn queue(frontier: &mut Frontier, print: &Fingerprinter, url: Url, depth: u32, via: &Arc<str>) {
-    let lane = lane_of(print, &url);
-    frontier.admit(
-        lane,
-        Queued {
-            url,
-            depth,
-            attempts: 0,
-            via: Arc::clone(via),
-        },
-    );
+pub fn queue(frontier: &mut Frontier, print: &Fingerprinter, item: Queued) {
+    frontier.admit(lane_of(print, &item.url), item);
 }
 
 pub struct Recovery<'a> {
@@ -119,6 +110,8 @@ pub struct Recovered {
     pub archive_ends: HashMap<String, u64>,
     pub visits: u64,
     pub seeds: u64,
+    /// The delays that hosts asked for in their robots.txt.
+    own_delays: HashMap<(usize, LaneId), Duration>,
 }
 
 impl Recovery<'_> {
@@ -129,10 +122,15 @@ impl Recovery<'_> {
         // Not every request is a visit in the journal: robots.txt is asked
         // for, visits are tried again or abandoned, and after an unclean stop
         // some are lost. So every host waits its delay from the stop on.
-        let since_stop = self.wall.0.saturating_sub(stopped.0);
-        let wait = self.delay.saturating_sub(Duration::from_micros(since_stop));
+        let since_stop = Duration::from_micros(self.wall.0.saturating_sub(stopped.0));
+        let until = |delay: Duration| self.now + delay.saturating_sub(since_stop);
         for shard in &mut *shards {
-            shard.frontier.hold_all(self.now + wait);
+            shard.frontier.hold_all(until(self.delay));
+        }
+        for ((owner, lane), delay) in result.own_delays.drain() {
+            if delay > self.delay.max(since_stop) {
+                shards[owner].frontier.hold(lane, until(delay));
+            }
         }
         let waiting: usize = shards.iter().map(|s| s.frontier.queued()).sum();
         self.unadmitted(shards)?;
@@ -145,9 +143,9 @@ impl Recovery<'_> {
         self.print.partition(url.site()).shard(shards)
     }
 
-    /// Pass one: count the visits, remember which URLs are done, and keep
-    /// hosts from being visited sooner than their delay allows. Also says
-    /// when the crawl stopped: now, unless every journal says it did.
+    /// Pass one: count the visits, remember which URLs are done, which hosts
+    /// were given up and which asked for a delay. Also says when the crawl
+    /// stopped: now, unless every journal says it did.
     fn visits(
         &mut self,
         shards: &mut [ShardState],
@@ -170,26 +168,17 @@ impl Recovery<'_> {
                     done.insert(self.print.key(&url));
                     result.visits += 1;
                     self.note_visit(&visit, result);
-                    let next = visit
-                        .time
-                        .plus(self.delay + Duration::from_micros(visit.total_micros));
-                    if next > self.wall {
-                        let wait = Duration::from_micros(next.0 - self.wall.0);
-                        let shard = &mut shards[self.shard_of(&url, count)];
-                        shard
-                            .frontier
-                            .hold(lane_of(self.print, &url), self.now + wait);
-                    }
                 }
-                Record::HostEvent(HostEvent {
-                    host,
-                    event,
-                    detail,
-                    ..
-                }) if event == GIVEN_UP => {
-                    if let Ok(url) = Url::parse(&format!("{host}/")) {
-                        let shard = &mut shards[self.shard_of(&url, count)];
-                        shard.given_up.insert(lane_of(self.print, &url), detail);
+                Record::HostEvent(event) => {
+                    let Ok(url) = Url::parse(&format!("{}/", event.host)) else {
+                        return;
+                    };
+                    let owner = self.shard_of(&url, count);
+                    let lane = lane_of(self.print, &url);
+                    if event.event == GIVEN_UP {
+                        shards[owner].given_up.insert(lane, event.detail);
+                    } else {
+                        result.own_delays.insert((owner, lane), event.delay);
                     }
                 }
                 _ => {}
@@ -223,22 +212,24 @@ impl Recovery<'_> {
         let count = shards.len();
         let no_via: Arc<str> = Arc::from("");
         each_record(self.disk, self.folder, |_, record| {
-            let (entries, depth, via) = match record {
+            let (entries, depth, redirects, via) = match record {
                 Record::Seed(seed) => {
                     result.seeds += 1;
                     if let Ok(url) = Url::from_normal(&seed.url) {
                         self.scope.add_seed(&url);
                     }
-                    (vec![seed.url], 0, Arc::clone(&no_via))
+                    (vec![seed.url], 0, 0, Arc::clone(&no_via))
                 }
                 Record::Admitted(Admitted {
                     entries,
                     depth,
+                    redirects,
                     via,
                     ..
                 }) => {
                     let queued = entries.into_iter().filter(|e| e.fate == Fate::Queued);
-                    (queued.map(|e| e.url).collect(), depth, Arc::from(via))
+                    let urls: Vec<String> = queued.map(|e| e.url).collect();
+                    (urls, depth, redirects, Arc::from(via))
                 }
                 _ => return,
             };
@@ -250,8 +241,16 @@ impl Recovery<'_> {
                 let shard = &mut shards[self.shard_of(&url, count)];
                 shard.set.offer(Ticket(0), &[key]);
                 let new = shard.set.answer().is_some_and(|a| a.new == [true]);
+                shard.frontier.know(lane_of(self.print, &url));
                 if new && !done.contains(&key) {
-                    queue(&mut shard.frontier, self.print, url, depth, &via);
+                    let item = Queued {
+                        url,
+                        depth,
+                        redirects,
+                        attempts: 0,
+                        via: Arc::clone(&via),
+                    };
+                    queue(&mut shard.frontier, self.print, item);
                 }
             }
         })

@@ -13,7 +13,7 @@ const MAX_HOPS: u32 = 5;
 #[derive(Clone)]
 pub enum Robots {
     Rules(Rules),
-    /// It is at another place of the same name.
+    /// It is at another place of the same site.
     Elsewhere {
         url: Url,
         hops: u32,
@@ -25,7 +25,8 @@ pub enum Robots {
 }
 
 /// What an answer to the request for robots.txt means (RFC 9309, 2.3.1):
-/// found: its rules; not there: no rules; server error: all is refused.
+/// found: its rules; not there: no rules; server error, or asked too much
+/// already: all is refused.
 pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
     match document.status {
         200..300 if cut_short(document) => Robots::Unreachable {
@@ -33,17 +34,20 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
         },
         200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
         300..400 => match document.location().map(|to| document.url.join(to)) {
-            Some(Ok(url)) if url.name() == document.url.name() && hops < MAX_HOPS => {
+            Some(Ok(url)) if hops < MAX_HOPS && url.site() == document.url.site() => {
                 Robots::Elsewhere {
                     url,
                     hops: hops + 1,
                 }
             }
-            // Another name has its own pace and its own rules: its file is
-            // not asked for out of turn, and does not count here.
+            // Another site may belong to another shard, which alone may visit
+            // it. Rules that we do not know forbid everything.
+            Some(Ok(url)) if hops < MAX_HOPS => Robots::Unreachable {
+                why: format!("robots.txt leads to another site, {}", url.origin()),
+            },
             _ => Robots::Rules(Rules::allow_all()),
         },
-        500.. => Robots::Unreachable {
+        429 | 500.. => Robots::Unreachable {
             why: format!("robots.txt answered with status {}", document.status),
         },
         _ => Robots::Rules(Rules::allow_all()),
@@ -62,6 +66,10 @@ fn cut_short(document: &Document) -> bool {
 struct Entry {
     robots: Robots,
     fetched_at: Duration,
+    /// Times in a row that it could not be had.
+    failures: u32,
+    /// To be asked for again before it is believed.
+    doubted: bool,
 }
 
 /// By host fingerprint. When full, the entry fetched longest ago goes.
@@ -84,20 +92,31 @@ impl RobotsCache {
 
     pub fn get(&self, host: u64, now: Duration) -> Option<Robots> {
         let entry = self.entries.get(&host)?;
-        let fresh = now < entry.fetched_at + self.ttl;
+        let fresh = !entry.doubted && now < entry.fetched_at + self.ttl;
         fresh.then(|| entry.robots.clone())
     }
 
-    pub fn forget(&mut self, host: u64) {
-        self.entries.remove(&host);
+    /// Keep what was learned, but ask again before it is used.
+    pub fn doubt(&mut self, host: u64) {
+        if let Some(entry) = self.entries.get_mut(&host) {
+            entry.doubted = true;
+        }
     }
 
-    pub fn put(&mut self, host: u64, robots: Robots, now: Duration) {
+    /// Returns how often in a row the host has failed to give it.
+    pub fn put(&mut self, host: u64, robots: Robots, now: Duration) -> u32 {
+        let before = self.entries.get(&host).map_or(0, |entry| entry.failures);
+        let failures = match robots {
+            Robots::Unreachable { .. } => before + 1,
+            _ => 0,
+        };
         self.entries.insert(
             host,
             Entry {
                 robots,
                 fetched_at: now,
+                failures,
+                doubted: false,
             },
         );
         self.by_age.push_back((now, host));
@@ -113,6 +132,7 @@ impl RobotsCache {
                 self.entries.remove(&oldest);
             }
         }
+        failures
     }
 }
 

@@ -10,10 +10,12 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use rhumb_fetch::{Connection, Fetcher, Resolver};
-use rhumb_frontier::{Frontier, LaneId, MemorySet, Ticket, UrlSet};
+use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
+use rhumb_robots::Rules;
 use rhumb_store::{
     Admission, Admitted, Control as ControlRecord, Fate, Position, Record, Seed, Visit,
 };
@@ -37,7 +39,7 @@ const LISTING_PIECE: usize = 1000;
 /// Links or seeds whose answer from the URL set is awaited.
 enum Offered {
     Links(LinkBatch),
-    Seeds(Vec<Url>),
+    Seeds(Vec<Url>, Option<SyncSender<()>>),
 }
 
 pub struct Shard {
@@ -182,6 +184,7 @@ impl Shard {
                 break;
             };
             self.turns.set(self.turns.get() + 1);
+            self.make_room_for_turns();
             let shard = Rc::clone(self);
             tokio::task::spawn_local(async move {
                 turn::run(&shard, turn).await;
@@ -189,6 +192,29 @@ impl Shard {
                 shard.ring();
             });
         }
+    }
+
+    /// Parked connections count as connections: they give way to turns.
+    fn make_room_for_turns(&self) {
+        let mut parked = self.parked.borrow_mut();
+        while self.turns.get() + parked.len() > self.max_turns {
+            let Some(host) = parked.keys().next().copied() else {
+                return;
+            };
+            parked.remove(&host);
+        }
+    }
+
+    /// How many connections may be parked now.
+    pub fn room_to_park(&self) -> usize {
+        // The turn that parks one is about to end.
+        self.max_turns.saturating_sub(self.turns.get() - 1)
+    }
+
+    /// The time between visits that a host's rules ask for, within reason.
+    pub fn own_delay(&self, rules: &Rules) -> Duration {
+        let asked = rules.crawl_delay().unwrap_or_default();
+        asked.min(self.shared.config.max_crawl_delay)
     }
 
     pub fn ring(&self) {
@@ -214,10 +240,7 @@ impl Shard {
                     earliest,
                 } => self.take_seat(lane, address, earliest),
                 Message::Seeds { urls, taken } => {
-                    self.offer(Offered::Seeds(urls));
-                    if let Some(taken) = taken {
-                        let _ = taken.try_send(());
-                    }
+                    self.offer(Offered::Seeds(urls, taken));
                 }
                 Message::List { in_flight, reply } => self.list(in_flight, &reply),
             }
@@ -306,7 +329,7 @@ impl Shard {
     fn offer(&self, offered: Offered) {
         let urls = match &offered {
             Offered::Links(batch) => &batch.urls,
-            Offered::Seeds(urls) => urls,
+            Offered::Seeds(urls, _) => urls,
         };
         let keys: Vec<UrlKey> = urls.iter().map(|u| self.shared.print.key(u)).collect();
         let ticket = Ticket(self.tickets.get());
@@ -330,9 +353,12 @@ impl Shard {
                     keep_new(&mut batch.urls, &answer.new);
                     self.admit_links(batch);
                 }
-                Offered::Seeds(mut urls) => {
+                Offered::Seeds(mut urls, taken) => {
                     keep_new(&mut urls, &answer.new);
                     self.admit_seeds(urls);
+                    if let Some(taken) = taken {
+                        self.committer.tell_when_written(taken);
+                    }
                 }
             }
             self.shared.pending.done(1);
@@ -351,11 +377,18 @@ impl Shard {
             source: Some(batch.source),
             via: batch.via.to_string(),
             depth: batch.depth,
+            redirects: batch.redirects,
             time: self.shared.clock.wall(),
             entries: entries.collect(),
             ..Admitted::default()
         }));
-        self.queue_all(batch.urls, batch.depth, &batch.via);
+        self.queue_all(batch.urls, |url| Queued {
+            url,
+            depth: batch.depth,
+            redirects: batch.redirects,
+            attempts: 0,
+            via: Arc::clone(&batch.via),
+        });
     }
 
     fn admit_seeds(&self, urls: Vec<Url>) {
@@ -367,10 +400,17 @@ impl Shard {
                 ..Seed::default()
             }));
         }
-        self.queue_all(urls, 0, &Arc::from(""));
+        let via: Arc<str> = Arc::from("");
+        self.queue_all(urls, |url| Queued {
+            url,
+            depth: 0,
+            redirects: 0,
+            attempts: 0,
+            via: Arc::clone(&via),
+        });
     }
 
-    fn queue_all(&self, urls: Vec<Url>, depth: u32, via: &Arc<str>) {
+    fn queue_all(&self, urls: Vec<Url>, item: impl Fn(Url) -> Queued) {
         self.shared.pending.add(urls.len());
         self.shared
             .counters
@@ -378,7 +418,7 @@ impl Shard {
             .fetch_add(urls.len() as u64, Ordering::Relaxed);
         let mut frontier = self.frontier.borrow_mut();
         for url in urls {
-            queue(&mut frontier, &self.shared.print, url, depth, via);
+            queue(&mut frontier, &self.shared.print, item(url));
         }
     }
 
@@ -402,7 +442,7 @@ impl Shard {
         }
     }
 
-    fn list(&self, in_flight: bool, reply: &std::sync::mpsc::SyncSender<Vec<String>>) {
+    fn list(&self, in_flight: bool, reply: &SyncSender<Vec<String>>) {
         let urls: Vec<String> = if in_flight {
             let urls = self.in_flight.borrow();
             urls.values().map(|url| url.as_str().to_owned()).collect()
@@ -431,7 +471,7 @@ impl Shard {
             .store(frontier.queued() as u64, Ordering::Relaxed);
         gauges
             .hosts
-            .store(frontier.lanes() as u64, Ordering::Relaxed);
+            .store(frontier.names() as u64, Ordering::Relaxed);
         gauges.in_flight.store(turns as u64, Ordering::Relaxed);
         gauges
             .committing

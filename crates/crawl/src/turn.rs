@@ -11,7 +11,7 @@ use rhumb_robots::Rules;
 use rhumb_store::{HostEvent, Outcome, Record, State, Timestamp, Visit};
 use rhumb_url::Url;
 
-use crate::recover::GIVEN_UP;
+use crate::recover::{GIVEN_UP, lane_of};
 use crate::robots::{Robots, meaning};
 use crate::shard::Shard;
 use crate::visit::{outcome_of_failure, record};
@@ -145,7 +145,10 @@ impl Visits<'_> {
                         None => self.visit(turn, item).await,
                     }
                 }
-                Some(Robots::Unreachable { why }) => self.robots_unreachable(turn, item, why).await,
+                Some(Robots::Unreachable { why }) => {
+                    refuse(shard, item, Outcome::RobotsUnreachable, why).await;
+                    Next::GoOn
+                }
                 Some(Robots::Elsewhere { url, hops }) => {
                     self.fetch_robots(turn, item, &url, hops).await
                 }
@@ -172,9 +175,20 @@ impl Visits<'_> {
     /// URL that needs it goes back into the queue meanwhile.
     async fn fetch_robots(&mut self, turn: &mut Turn, item: Queued, url: &Url, hops: u32) -> Next {
         let shard = self.shard;
-        turn.spend();
         let time = shard.shared.clock.wall();
-        match self.get(turn, url, true).await {
+        let got = if url.name() == item.url.name() {
+            turn.spend();
+            self.get(turn, url, true).await
+        } else {
+            match get_elsewhere(shard, url).await {
+                Ok(got) => got,
+                Err(busy_until) => {
+                    give_back(shard, turn, item);
+                    return Next::Rest(busy_until);
+                }
+            }
+        };
+        match got {
             Err(failure) => fail(shard, turn, item, &failure, time).await,
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
@@ -185,43 +199,47 @@ impl Visits<'_> {
                     time,
                     event: "robots".to_owned(),
                     detail: format!("status {}", document.status),
+                    delay: match &robots {
+                        Robots::Rules(rules) => shard.own_delay(rules),
+                        _ => Duration::ZERO,
+                    },
                     ..HostEvent::default()
                 }));
-                if let Robots::Rules(rules) = &robots {
-                    self.heed_delay(turn, rules);
+                if let Robots::Rules(rules) = &robots
+                    && self.heed_delay(turn, rules)
+                {
+                    turn.end();
                 }
                 let host = shard.shared.print.host(&item.url);
                 let now = shard.now();
-                shard.robots.borrow_mut().put(host, robots, now);
+                let failed = matches!(robots, Robots::Unreachable { .. });
+                let failures = shard.robots.borrow_mut().put(host, robots, now);
                 give_back(shard, turn, item);
-                Next::GoOn
+                if !failed || failures as usize > shard.shared.config.retries {
+                    return Next::GoOn;
+                }
+                // Asked again later, whichever URL needs it then.
+                shard.robots.borrow_mut().doubt(host);
+                shard
+                    .shared
+                    .counters
+                    .retries
+                    .fetch_add(1, Ordering::Relaxed);
+                let rest = asked_rest(shard, &document, time).unwrap_or_default();
+                Next::Rest(now + rest.max(back_off(shard, failures)))
             }
         }
     }
 
     /// A host may ask for more time between visits than is configured.
-    fn heed_delay(&self, turn: &Turn, rules: &Rules) {
-        if let Some(delay) = rules.crawl_delay() {
-            let delay = delay.min(self.shard.shared.config.max_crawl_delay);
-            let mut frontier = self.shard.frontier.borrow_mut();
-            frontier.set_own_delay(turn.lane(), delay);
+    /// Says whether it does.
+    fn heed_delay(&self, turn: &mut Turn, rules: &Rules) -> bool {
+        let delay = self.shard.own_delay(rules);
+        if delay.is_zero() {
+            return false;
         }
-    }
-
-    /// The server could not give its robots.txt: try again later, or leave
-    /// the URL unvisited.
-    async fn robots_unreachable(&mut self, turn: &mut Turn, mut item: Queued, why: String) -> Next {
-        let shard = self.shard;
-        if item.attempts as usize >= shard.shared.config.retries {
-            refuse(shard, item, Outcome::RobotsUnreachable, why).await;
-            return Next::GoOn;
-        }
-        let host = shard.shared.print.host(&item.url);
-        shard.robots.borrow_mut().forget(host);
-        item.attempts += 1;
-        let rest = shard.now() + back_off(shard, item.attempts);
-        give_back(shard, turn, item);
-        Next::Rest(rest)
+        self.shard.frontier.borrow_mut().set_own_delay(turn, delay);
+        true
     }
 
     /// Fetch a page and hand it to the commit.
@@ -241,8 +259,9 @@ impl Visits<'_> {
             }
         };
         shard.frontier.borrow_mut().note_failure(turn.lane(), false);
-        let asked_to_wait = matches!(document.status, 429 | 503);
-        if asked_to_wait && (item.attempts as usize) < shard.shared.config.retries {
+        if let Some(rest) = asked_rest(shard, &document, time)
+            && (item.attempts as usize) < shard.shared.config.retries
+        {
             release_page(shard);
             item.attempts += 1;
             shard
@@ -250,33 +269,30 @@ impl Visits<'_> {
                 .counters
                 .retries
                 .fetch_add(1, Ordering::Relaxed);
-            let asked = document.retry_after(std::time::UNIX_EPOCH + Duration::from_micros(time.0));
-            let wait = asked
-                .unwrap_or_default()
-                .min(shard.shared.config.max_crawl_delay)
-                .max(back_off(shard, item.attempts));
+            let wait = rest.max(back_off(shard, item.attempts));
             give_back(shard, turn, item);
             return Next::Rest(shard.now() + wait);
         }
+        let rest = asked_rest(shard, &document, time);
         let (visit, capture) = record(shard, &item, document, time);
         if visit.outcome.state() != State::Fetched {
             release_page(shard);
         }
         shard.committer.visit(visit, capture).await;
-        Next::GoOn
+        rest.map_or(Next::GoOn, |rest| Next::Rest(shard.now() + rest))
     }
 
     /// One request on the connection at hand, or on a fresh one. A robots.txt
     /// is read whatever type it claims to be.
     async fn get(&mut self, turn: &Turn, url: &Url, any_type: bool) -> Result<Document, Failure> {
         let host = self.shard.shared.print.host(url);
-        if let Some(connection) = self.kept_connection(host) {
+        if let Some(mut connection) = self.kept_connection(host)
+            && connection.is_still_open().await
+        {
             self.wait_to_send(turn).await;
-            match self.get_on(host, connection, url, any_type).await {
-                // An idle connection that the server has closed meanwhile.
-                Err(Failure::Closed) => {}
-                result => return result,
-            }
+            // If the server closes instead of answering, the request may have
+            // reached it: asking again is another visit, after the delay.
+            return self.get_on(host, connection, url, any_type).await;
         }
         let connection = self.shard.fetcher.connect(url, self.addresses).await?;
         self.wait_to_send(turn).await;
@@ -331,7 +347,7 @@ impl Visits<'_> {
         let wanted = shard.frontier.borrow().peek(turn).is_some();
         let now = shard.now();
         let mut parked = shard.parked.borrow_mut();
-        let room = shard.shared.config.connections / shard.shared.shards();
+        let room = shard.room_to_park();
         if parked.len() >= room {
             let keep_alive = shard.shared.config.keep_alive;
             parked.retain(|_, (_, since)| now < *since + keep_alive);
@@ -340,6 +356,31 @@ impl Visits<'_> {
             parked.insert(host, (connection, now));
         }
     }
+}
+
+/// One request to another name of the site, in that name's own turn. The
+/// error says when that name may be free.
+async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Failure>, Duration> {
+    let lane = lane_of(&shard.shared.print, url);
+    let turn = shard.frontier.borrow_mut().take_this(lane, shard.now())?;
+    let resolved = shard.resolver.resolve(url.name()).await;
+    let got = match resolved {
+        Err(failure) => Ok(Err(failure)),
+        Ok(addresses) if addresses.is_empty() => Ok(Err(Failure::NoSuchName)),
+        Ok(addresses) if shard.shared.addresses.try_take(addresses[0], shard.now()) => {
+            let mut visits = Visits {
+                shard,
+                addresses: &addresses,
+                connection: None,
+            };
+            let got = visits.get(&turn, url, true).await;
+            shard.give_up_seat(addresses[0]);
+            Ok(got)
+        }
+        Ok(_) => Err(shard.now() + shard.shared.config.retry_delay),
+    };
+    put_back(shard, turn, Duration::ZERO);
+    got
 }
 
 /// A URL that is decided without asking for it.
@@ -357,6 +398,17 @@ async fn refuse_all(shard: &Shard, turn: &Turn, first: Queued, reason: &str) {
     while let Some(item) = next.take().or_else(|| pop(shard, turn)) {
         refuse(shard, item, Outcome::HostGivenUp, reason.to_owned()).await;
     }
+}
+
+/// How long a server that is asked too much (429) or cannot answer (503)
+/// wants to be left alone, within reason.
+fn asked_rest(shard: &Shard, document: &Document, time: Timestamp) -> Option<Duration> {
+    if !matches!(document.status, 429 | 503) {
+        return None;
+    }
+    let now = std::time::UNIX_EPOCH + Duration::from_micros(time.0);
+    let asked = document.retry_after(now).unwrap_or_default();
+    Some(asked.min(shard.shared.config.max_crawl_delay))
 }
 
 /// A page that was reserved did not come: others may have it.

@@ -34,6 +34,7 @@ pub fn record(
 ) -> (Box<Visit>, Option<Capture<Bytes>>) {
     let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
     visit.attempts = item.attempts + 1;
+    visit.redirects = item.redirects;
     visit.status = document.status;
     visit.address = document.remote.ip().to_string();
     visit.first_byte_micros = document.first_byte.as_micros() as u64;
@@ -116,7 +117,7 @@ fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) {
         max_links: shared.config.max_links,
         max_anchor: shared.config.max_anchor,
     };
-    let reading = reader.read(document, visit.outcome, visit.depth);
+    let reading = reader.read(document, visit.outcome, visit.depth, visit.redirects);
     visit.title = reading.title;
     visit.charset = reading.charset;
     visit.links = reading.links;

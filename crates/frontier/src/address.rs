@@ -64,6 +64,18 @@ impl AddressBench {
         Seat::Taken
     }
 
+    /// Take a seat only if one is free at once; nobody is put into the row.
+    pub fn try_take(&self, address: IpAddr, now: Duration) -> bool {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.entry(address).or_default();
+        let free = entry.taken < self.per_address && entry.next_allowed_at <= now;
+        if free {
+            entry.taken += 1;
+            entry.next_allowed_at = now + self.delay;
+        }
+        free
+    }
+
     /// Give a seat up after a visit. The waiter that is returned has it now,
     /// for use from the time beside it on.
     #[must_use]

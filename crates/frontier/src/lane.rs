@@ -18,6 +18,8 @@ pub struct LaneId(pub u64);
 pub struct Queued {
     pub url: Url,
     pub depth: u32,
+    /// Redirects in a row that led here.
+    pub redirects: u32,
     /// Visits that failed and are to be tried again.
     pub attempts: u32,
     /// The page it was first found on; empty for a seed.

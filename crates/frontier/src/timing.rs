@@ -1,12 +1,15 @@
 //! The bench of lanes and the timing heap: *take* and *put back*.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::lane::{Entry, Lane, LaneId, Queued};
 use crate::order::Order;
+
+/// When to look again for a lane that others are visiting.
+const BUSY_AGAIN: Duration = Duration::from_millis(50);
 
 /// How a host is to be treated.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +44,11 @@ impl Turn {
         granted
     }
 
+    /// No visit may follow in this turn.
+    pub fn end(&mut self) {
+        self.visits_left = 0;
+    }
+
     pub fn is_spent(&self) -> bool {
         self.visits_left == 0
     }
@@ -53,6 +61,8 @@ pub struct Frontier {
     heap: BinaryHeap<Reverse<(Duration, u64, LaneId)>>,
     sequence: u64,
     queued: usize,
+    /// Every name that ever had a URL here.
+    names: HashSet<LaneId>,
     /// No lane is taken before this, whether known now or not.
     floor: Duration,
 }
@@ -66,6 +76,7 @@ impl Frontier {
             heap: BinaryHeap::new(),
             sequence: 0,
             queued: 0,
+            names: HashSet::new(),
             floor: Duration::ZERO,
         }
     }
@@ -80,6 +91,16 @@ impl Frontier {
         self.lanes.len()
     }
 
+    /// Names that ever had a URL here.
+    pub fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    /// A name whose URLs have all been visited before.
+    pub fn know(&mut self, lane: LaneId) {
+        self.names.insert(lane);
+    }
+
     /// Put a URL into its lane's queue.
     pub fn admit(&mut self, lane: LaneId, item: Queued) {
         self.sequence += 1;
@@ -88,6 +109,7 @@ impl Frontier {
             sequence: self.sequence,
             item,
         };
+        self.names.insert(lane);
         self.lanes.entry(lane).or_default().queue.push(entry);
         self.queued += 1;
         self.schedule(lane);
@@ -106,8 +128,12 @@ impl Frontier {
     }
 
     /// The host asks for more time between visits than is configured.
-    pub fn set_own_delay(&mut self, lane: LaneId, delay: Duration) {
-        if let Some(lane) = self.lanes.get_mut(&lane) {
+    /// Then a turn is one visit more at the most.
+    pub fn set_own_delay(&mut self, turn: &mut Turn, delay: Duration) {
+        if !delay.is_zero() {
+            turn.visits_left = turn.visits_left.min(1);
+        }
+        if let Some(lane) = self.lanes.get_mut(&turn.lane) {
             lane.own_delay = lane.own_delay.max(delay);
         }
     }
@@ -126,7 +152,7 @@ impl Frontier {
                 continue;
             };
             lane.scheduled = false;
-            if lane.next_allowed_at > now {
+            if lane.next_allowed_at > now || lane.taken >= self.pace.per_host {
                 self.schedule(id);
                 continue;
             }
@@ -152,6 +178,27 @@ impl Frontier {
             return Some(turn);
         }
         None
+    }
+
+    /// Take this very lane for one visit, whether it has URLs waiting or not.
+    /// The error says when to try again.
+    pub fn take_this(&mut self, lane: LaneId, now: Duration) -> Result<Turn, Duration> {
+        let entry = self.lanes.entry(lane).or_default();
+        let delay = self.pace.delay.max(entry.own_delay);
+        if entry.taken >= self.pace.per_host || entry.waits_for_address {
+            return Err(now + delay.max(BUSY_AGAIN));
+        }
+        let earliest = entry.next_allowed_at.max(self.floor);
+        if earliest > now {
+            return Err(earliest);
+        }
+        entry.taken += 1;
+        entry.next_allowed_at = now + delay;
+        Ok(Turn {
+            lane,
+            visits_left: 1,
+            seat: None,
+        })
     }
 
     /// The URL this turn would visit next.

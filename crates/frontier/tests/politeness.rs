@@ -11,6 +11,7 @@ fn item(host: u64, page: u64, depth: u32) -> Queued {
     Queued {
         url: Url::parse(&format!("http://h{host}.test/{page}")).unwrap(),
         depth,
+        redirects: 0,
         attempts: 0,
         via: Arc::from(""),
     }
@@ -91,6 +92,22 @@ fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
         }
         assert_eq!(visited, 210);
     }
+}
+
+#[test]
+fn a_lane_taken_by_name_is_taken_for_everybody() {
+    let mut frontier = frontier(Order::Bfs, 1, millis(10));
+    frontier.admit(LaneId(1), item(1, 1, 0));
+    let turn = frontier.take_this(LaneId(1), millis(0)).unwrap();
+    assert!(frontier.take(millis(5)).is_none());
+    assert!(frontier.take_this(LaneId(1), millis(5)).is_err());
+    frontier.put_back(turn, millis(7), Duration::ZERO);
+    assert_eq!(
+        frontier.take_this(LaneId(1), millis(9)).unwrap_err(),
+        millis(17)
+    );
+    assert!(frontier.take(millis(16)).is_none());
+    assert!(frontier.take(millis(17)).is_some());
 }
 
 #[test]

@@ -72,6 +72,8 @@ closed_list! {
         OutOfScope = 16, "out-of-scope";
         TooDeep = 17, "too-deep";
         Extension = 18, "extension-skipped";
+        /// One redirect after another, too many of them.
+        TooManyRedirects = 19, "too-many-redirects";
     }
 }
 

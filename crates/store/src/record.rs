@@ -1,6 +1,7 @@
 //! The records a journal is made of, and their places in it.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
@@ -54,6 +55,8 @@ pub struct Admitted {
     /// Its URL.
     pub via: String,
     pub depth: u32,
+    /// Redirects in a row that led here.
+    pub redirects: u32,
     pub time: Timestamp,
     pub entries: Vec<Admission>,
     pub unknown: Unknown,
@@ -67,6 +70,8 @@ pub struct HostEvent {
     /// `robots`, `given-up`, …
     pub event: String,
     pub detail: String,
+    /// The time between visits that the host asks for.
+    pub delay: Duration,
     pub unknown: Unknown,
 }
 
@@ -123,6 +128,7 @@ impl Record {
                 fields.number(2, r.time.0);
                 fields.text(3, &r.event);
                 fields.text(4, &r.detail);
+                fields.number(5, r.delay.as_micros() as u64);
                 fields.unknown(&r.unknown);
             }
             Record::Control(r) => {
@@ -183,6 +189,7 @@ impl Admitted {
             put_text(&mut block, &entry.url);
         }
         fields.bytes(5, &block);
+        fields.number(6, u64::from(self.redirects));
         fields.unknown(&self.unknown);
     }
 
@@ -194,6 +201,7 @@ impl Admitted {
                 2 => record.via = value.text()?,
                 3 => record.depth = value.number()? as u32,
                 4 => record.time = Timestamp(value.number()?),
+                6 => record.redirects = value.number()? as u32,
                 5 => {
                     let mut cursor = Cursor(value.bytes()?);
                     while !cursor.is_empty() {
@@ -257,6 +265,7 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
             2 => record.time = Timestamp(value.number()?),
             3 => record.event = value.text()?,
             4 => record.detail = value.text()?,
+            5 => record.delay = Duration::from_micros(value.number()?),
             _ => return Ok(false),
         }
         Ok(true)

@@ -52,6 +52,8 @@ pub struct LinkRecord {
 pub struct Visit {
     pub url: String,
     pub depth: u32,
+    /// Redirects in a row that led here.
+    pub redirects: u32,
     pub outcome: Outcome,
     pub origin: Origin,
     /// When the request went out.
@@ -91,6 +93,7 @@ impl Visit {
         Visit {
             url: url.to_owned(),
             depth,
+            redirects: 0,
             outcome,
             origin: Origin::OwnFetch,
             time,
@@ -175,6 +178,7 @@ impl Visit {
             block.extend_from_slice(&one);
         }
         fields.bytes(23, &block);
+        fields.number(24, u64::from(self.redirects));
         fields.unknown(&self.unknown);
     }
 
@@ -206,6 +210,7 @@ impl Visit {
                 21 => visit.extents.push(decode_extent(value.bytes()?)?),
                 22 => visit.facts.push(decode_fact(value.bytes()?)?),
                 23 => visit.links = decode_links(value.bytes()?)?,
+                24 => visit.redirects = value.number()? as u32,
                 _ => return Ok(false),
             }
             Ok(true)

@@ -17,6 +17,8 @@ pub enum ConfigError {
     Value { key: String, reason: String },
     #[error("{}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
+    #[error("environment variable {name}: {reason}")]
+    Environment { name: String, reason: String },
     #[error("`{0}` is not of the form key=value")]
     NotAPair(String),
 }
@@ -59,12 +61,12 @@ impl Loader {
         let table: toml::Table =
             toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
         for (key, value) in &table {
-            let text = plain(value).ok_or_else(|| {
+            let value_text = plain(value).ok_or_else(|| {
                 failed(format!("`{key}` is neither a value nor a list of values"))
             })?;
             self.config
-                .set(key, &text)
-                .map_err(|error| failed(error.to_string()))?;
+                .set(key, &value_text)
+                .map_err(|error| failed(format!("{}{error}", line_of(&text, key))))?;
         }
         Ok(self)
     }
@@ -79,7 +81,13 @@ impl Loader {
             match name.strip_prefix(ENV_PREFIX) {
                 // It names the file that was read before.
                 None | Some("CONFIG") => {}
-                Some(key) => self.config.set(&key.to_ascii_lowercase(), &text)?,
+                Some(key) => {
+                    let set = self.config.set(&key.to_ascii_lowercase(), &text);
+                    set.map_err(|error| ConfigError::Environment {
+                        name,
+                        reason: error.to_string(),
+                    })?;
+                }
             }
         }
         Ok(self)
@@ -125,6 +133,16 @@ impl Loader {
         }
         Ok(config)
     }
+}
+
+/// `line 3: `, where the file sets this key.
+fn line_of(text: &str, key: &str) -> String {
+    let sets_it = |line: &str| {
+        line.split_once('=')
+            .is_some_and(|(name, _)| name.trim().trim_matches(['"', '\'']) == key)
+    };
+    let line = text.lines().position(sets_it);
+    line.map_or_else(String::new, |line| format!("line {}: ", line + 1))
 }
 
 fn plain(value: &toml::Value) -> Option<String> {

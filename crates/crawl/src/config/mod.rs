@@ -80,6 +80,7 @@ settings! {
         max_time: TimeLimit = TimeLimit(None), "End after this much time in one run.";
         max_bytes: SizeLimit = SizeLimit(None), "End when this many bytes have been received over the crawl's whole life.";
         order: Order = Order::Bfs, "Order of visits inside a host: bfs (breadth first) or dfs (depth first).";
+        max_redirects: usize = 10, "Redirects in a row that are followed.";
         follow: Vec<String> = list("a area frame iframe link canonical refresh redirect header"), "Kinds of link that are followed; img, srcset, script, embed and others are recorded only.";
         nofollow: bool = true, "Heed rel=nofollow, and nofollow in robots meta tags and X-Robots-Tag headers.";
         skip_extensions: Vec<String> = list("7z aac aif apk avi avif bin bmp bz2 css deb dmg doc docx eot epub exe flac flv gif gz ico ics iso jar jpeg jpg js m4a m4v mid mkv mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx ps rar rpm svg swf tar tgz tif tiff ttf wasm wav webm webp wma wmv woff woff2 xls xlsx xz zip zst"), "Links whose path ends in one of these are not followed.";

@@ -98,6 +98,19 @@ impl Connection {
         Ok(document)
     }
 
+    /// Look whether the server has closed an idle connection meanwhile. Asks
+    /// nothing of it.
+    pub async fn is_still_open(&mut self) -> bool {
+        let Some(pipe) = &mut self.pipe else {
+            return false;
+        };
+        let open = poll_fn(|cx| Poll::Ready(pipe.poll_idle(cx))).await;
+        if !open {
+            self.pipe = None;
+        }
+        open
+    }
+
     /// Whether another request may be sent; the server may still have closed
     /// its side since.
     pub fn reusable(&self) -> bool {

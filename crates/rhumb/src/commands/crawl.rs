@@ -25,7 +25,13 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let (json, quiet) = (args.json || call.json, args.quiet || call.quiet);
     (config.dir, config.json, config.quiet) = (String::new(), false, false);
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
-        return Err(no_seeds(&seeds));
+        return Err(match seeds.skipped().is_empty() {
+            false => no_seeds(&seeds),
+            true => Failure::Usage(format!(
+                "there is no crawl in {} to go on with, and no seed to begin one: give a URL, or --seeds FILE",
+                dir.display()
+            )),
+        });
     }
     let (summary, signal) = run_to_end(&dir, config, seeds, quiet)?;
     if !quiet {

@@ -164,10 +164,10 @@ fn describe(report: &Report, dir: &Path) -> String {
         (
             "URLs",
             format!(
-                "{} seen, {} queued on {} hosts, {} links",
+                "{} seen on {} hosts, {} queued, {} links",
                 count(counts.urls_seen),
-                count(counts.queued),
                 count(counts.hosts),
+                count(counts.queued),
                 count(counts.links)
             ),
         ),

@@ -51,7 +51,13 @@ pub fn add(args: &AddArgs) -> Result<ExitCode, Failure> {
         }
     }
     match refused {
-        0 => Ok(ExitCode::SUCCESS),
+        0 => {
+            println!(
+                "{}: taken; `rhumb why URL` tells what became of one",
+                args.place.dir.display()
+            );
+            Ok(ExitCode::SUCCESS)
+        }
         n => Err(Failure::Usage(format!("{n} seeds were not taken"))),
     }
 }
