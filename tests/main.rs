@@ -7,6 +7,7 @@ mod commands;
 mod completeness;
 mod damage;
 mod limits;
+mod odd_servers;
 mod politeness;
 mod resume;
 mod scope;

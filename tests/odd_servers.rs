@@ -1,0 +1,122 @@
+//! Servers that behave as the simulated web does not: politeness holds all
+//! the same, and every crawl ends.
+
+use std::time::Duration;
+
+use crate::support::odd_server::{OddServer, Reply};
+use crate::support::{Done, figure, run, urls};
+
+const HTML: &str = "200 OK\r\nContent-Type: text/html";
+
+fn page(links: &[&str]) -> Reply {
+    let anchors = links.iter().map(|to| format!("<a href=\"{to}\">x</a>"));
+    Reply::Answer(HTML, anchors.collect())
+}
+
+fn crawl(seed: &str, dir: &std::path::Path, more: &[&str]) -> Done {
+    let dir = dir.display().to_string();
+    let mut args = vec!["crawl", seed, "--dir", &dir, "--json", "--quiet"];
+    args.extend(more);
+    run(args)
+}
+
+#[test]
+fn a_request_that_was_answered_by_closing_is_repeated_after_the_delay_only() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        "/" => page(&["/close", "/a", "/b"]),
+        "/close" => Reply::Close,
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/", server.address);
+    let dir = folder.path().join("crawl");
+    crawl(
+        &seed,
+        &dir,
+        &["--delay", "100ms", "--set", "retry_delay=10ms"],
+    )
+    .expect_code(0);
+    let asked = server.asked();
+    for pair in asked.windows(2) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= Duration::from_millis(100), "{gap:?} before {pair:?}");
+    }
+    let closed = asked.iter().filter(|a| a.path == "/close").count();
+    assert_eq!(closed, 3, "once and two retries");
+    assert!(urls(&dir, "failed").contains(&format!("{seed}close")));
+}
+
+#[test]
+fn crawl_delay_holds_where_the_configured_delay_is_zero() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("200 OK", "User-agent: *\nCrawl-delay: 0.2\n".to_owned()),
+        "/" => page(&["/a", "/b", "/c"]),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/", server.address);
+    let done = crawl(&seed, &folder.path().join("crawl"), &["--delay", "0s"]).expect_code(0);
+    assert_eq!(figure(&done.json(), "fetched"), 4);
+    for pair in server.asked().windows(2) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= Duration::from_millis(200), "{gap:?} before {pair:?}");
+    }
+}
+
+#[test]
+fn redirects_without_end_come_to_an_end() {
+    let server = OddServer::start(|path| match path.strip_prefix("/chain/") {
+        Some(number) => {
+            let next = number.parse::<u64>().unwrap_or_default() + 1;
+            let head = format!("302 Found\r\nLocation: /chain/{next}");
+            Reply::Answer(head.leak(), String::new())
+        }
+        None => Reply::Answer("404 Not Found", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/chain/0", server.address);
+    let dir = folder.path().join("crawl");
+    let done = crawl(&seed, &dir, &["--delay", "0s", "--set", "max_redirects=5"]).expect_code(0);
+    assert_eq!(figure(&done.json(), "redirects"), 6);
+    assert!(
+        urls(&dir, "refused")
+            .iter()
+            .any(|url| url.ends_with("/chain/6"))
+    );
+}
+
+#[test]
+fn a_robots_txt_at_another_name_of_the_site_counts() {
+    let www = OddServer::start(|path| match path {
+        "/robots.txt" => {
+            Reply::Answer("200 OK", "User-agent: *\nDisallow: /forbidden\n".to_owned())
+        }
+        _ => page(&[]),
+    });
+    let port = www.address.port();
+    let moved = OddServer::start(move |path| match path {
+        "/robots.txt" => {
+            let to = format!("301 Moved\r\nLocation: http://www.example.test:{port}/robots.txt");
+            Reply::Answer(to.leak(), String::new())
+        }
+        "/" => page(&["/forbidden", "/allowed"]),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://example.test:{}/", moved.address.port());
+    let names = [
+        "--resolve",
+        "example.test=127.0.0.1",
+        "--resolve",
+        "www.example.test=127.0.0.1",
+    ];
+    let dir = folder.path().join("crawl");
+    let mut more = vec!["--delay", "20ms"];
+    more.extend(names);
+    crawl(&seed, &dir, &more).expect_code(0);
+    let fetched = urls(&dir, "fetched");
+    assert!(fetched.contains(&format!("{seed}allowed")), "{fetched:?}");
+    assert!(urls(&dir, "refused").contains(&format!("{seed}forbidden")));
+    assert!(moved.asked().iter().all(|asked| asked.path != "/forbidden"));
+}

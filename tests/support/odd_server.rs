@@ -1,0 +1,92 @@
+//! A small server that answers as a test tells it to, and remembers when it
+//! was asked for what.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// What to do with a request.
+pub enum Reply {
+    /// Status line and headers without their length, and the body.
+    Answer(&'static str, String),
+    /// Close the connection without a word.
+    Close,
+}
+
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub at: Instant,
+    pub path: String,
+}
+
+type Answers = dyn Fn(&str) -> Reply + Send + Sync;
+
+/// Listens until it is dropped.
+pub struct OddServer {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    ends: Arc<AtomicBool>,
+}
+
+impl OddServer {
+    /// `answers` is given the path of each request.
+    pub fn start(answers: impl Fn(&str) -> Reply + Send + Sync + 'static) -> OddServer {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let server = OddServer {
+            address: listener.local_addr().expect("an address"),
+            asked: Arc::default(),
+            ends: Arc::default(),
+        };
+        let (asked, ends) = (Arc::clone(&server.asked), Arc::clone(&server.ends));
+        let answers: Arc<Answers> = Arc::new(answers);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ends.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (asked, answers) = (Arc::clone(&asked), Arc::clone(&answers));
+                // A client that goes away is no fault of the test.
+                std::thread::spawn(move || stream.map(|s| serve(&s, &asked, &*answers)));
+            }
+        });
+        server
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.clone()
+    }
+}
+
+impl Drop for OddServer {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answers: &Answers) -> Option<()> {
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let request = lines.next()?.ok()?;
+        while !lines.next()?.ok()?.is_empty() {}
+        let path = request.split(' ').nth(1)?.to_owned();
+        let mut log = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        log.push(Asked {
+            at: Instant::now(),
+            path: path.clone(),
+        });
+        drop(log);
+        match answers(&path) {
+            Reply::Close => return None,
+            Reply::Answer(head, body) => {
+                let length = body.len();
+                let text = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}");
+                let mut out = stream;
+                out.write_all(text.as_bytes()).ok()?;
+            }
+        }
+    }
+}
