@@ -64,7 +64,7 @@ fn a_seed_that_is_no_url_makes_no_directory() {
     }
     run(["crawl", "--dir", &text(&folder.path().join("crawl"))])
         .expect_code(2)
-        .assert_stderr_has("a new crawl needs a seed");
+        .assert_stderr_has("no seed to begin one");
     let left = std::fs::read_dir(folder.path())
         .expect("the folder")
         .count();
