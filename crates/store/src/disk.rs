@@ -18,7 +18,7 @@ pub trait AppendFile: Send {
 }
 
 /// A file that is read at any place, also while somebody appends to it.
-pub trait ReadFile: Send {
+pub trait ReadFile: Send + Sync {
     fn length(&self) -> io::Result<u64>;
     /// Fills the buffer or fails.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;

@@ -20,6 +20,7 @@ mod memory_disk;
 mod reader;
 mod record;
 mod recovery;
+pub mod runs;
 mod visit;
 mod warc;
 

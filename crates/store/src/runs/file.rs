@@ -1,0 +1,178 @@
+//! Run files: written once, read at any place, gone when nobody needs them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::RunsError;
+use crate::disk::{AppendFile, Disk, ReadFile};
+
+const SUFFIX: &str = ".run";
+/// A run is synced piece by piece, so that its end is not one long wait.
+const SYNC_EVERY: u64 = 8 << 20;
+
+/// The folder that holds the runs of a crawl. Clones are the same folder.
+#[derive(Clone)]
+pub struct RunFolder {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    next: Arc<AtomicU64>,
+}
+
+impl RunFolder {
+    /// Open the folder; new names come after all that are in it.
+    pub fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<RunFolder, RunsError> {
+        disk.create_folder(path).map_err(RunsError::io(path))?;
+        let names = disk.list(path).map_err(RunsError::io(path))?;
+        let last = names.iter().filter_map(|name| number_of(name)).max();
+        Ok(RunFolder {
+            disk,
+            path: path.to_owned(),
+            next: Arc::new(AtomicU64::new(last.map_or(1, |n| n + 1))),
+        })
+    }
+
+    /// Begin a run; `kind` is the first part of its name.
+    pub fn create(&self, kind: &str) -> Result<RunWriter, RunsError> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{kind}-{number:012}{SUFFIX}");
+        let path = self.path.join(&name);
+        let file = self.disk.append(&path).map_err(RunsError::io(&path))?;
+        Ok(RunWriter {
+            folder: self.clone(),
+            name,
+            path,
+            file,
+            synced: 0,
+        })
+    }
+
+    /// A run that a manifest names.
+    pub fn existing(&self, name: &str) -> Result<RunFile, RunsError> {
+        let run = self.run(name)?;
+        run.keep(true);
+        Ok(run)
+    }
+
+    /// Take away every run but these: what a crash left behind.
+    pub fn remove_others(&self, named: &[String]) -> Result<(), RunsError> {
+        let names = self
+            .disk
+            .list(&self.path)
+            .map_err(RunsError::io(&self.path))?;
+        for name in names {
+            if number_of(&name).is_some() && !named.contains(&name) {
+                let path = self.path.join(&name);
+                self.disk.remove(&path).map_err(RunsError::io(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, name: &str) -> Result<RunFile, RunsError> {
+        let path = self.path.join(name);
+        let file = self.disk.open(&path).map_err(RunsError::io(&path))?;
+        let length = file.length().map_err(RunsError::io(&path))?;
+        Ok(RunFile {
+            disk: Arc::clone(&self.disk),
+            name: name.to_owned(),
+            path,
+            file,
+            length,
+            kept: AtomicBool::new(false),
+        })
+    }
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let stem = name.strip_suffix(SUFFIX)?;
+    stem.rsplit_once('-')?.1.parse().ok()
+}
+
+/// A run being written. Dropped before its end, it leaves a file that the
+/// next start removes.
+pub struct RunWriter {
+    folder: RunFolder,
+    name: String,
+    path: PathBuf,
+    file: Box<dyn AppendFile>,
+    synced: u64,
+}
+
+impl RunWriter {
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), RunsError> {
+        self.file.append(bytes).map_err(RunsError::io(&self.path))?;
+        if self.length() - self.synced >= SYNC_EVERY {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    pub fn length(&self) -> u64 {
+        self.file.length()
+    }
+
+    fn sync(&mut self) -> Result<(), RunsError> {
+        self.synced = self.length();
+        self.file.sync().map_err(RunsError::io(&self.path))
+    }
+
+    /// The whole run, synced. (The folder is synced with the manifest.)
+    pub fn finish(mut self) -> Result<RunFile, RunsError> {
+        self.sync()?;
+        self.folder.run(&self.name)
+    }
+}
+
+/// A whole run. Unless a manifest needs it, it is removed when the last user
+/// lets it go.
+pub struct RunFile {
+    disk: Arc<dyn Disk>,
+    name: String,
+    path: PathBuf,
+    file: Box<dyn ReadFile>,
+    length: u64,
+    kept: AtomicBool,
+}
+
+impl RunFile {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Fills the buffer or fails.
+    pub fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), RunsError> {
+        self.file
+            .read_exact_at(offset, buffer)
+            .map_err(RunsError::io(&self.path))
+    }
+
+    pub fn damaged(&self, offset: u64) -> RunsError {
+        RunsError::Damaged {
+            path: self.path.clone(),
+            offset,
+        }
+    }
+
+    /// Whether the newest manifest names it (or is about to).
+    pub fn keep(&self, kept: bool) {
+        self.kept.store(kept, Ordering::Release);
+    }
+}
+
+impl Drop for RunFile {
+    fn drop(&mut self) {
+        if !self.kept.load(Ordering::Acquire) {
+            // Left behind, it costs space until the next start.
+            let _ = self.disk.remove(&self.path);
+        }
+    }
+}
