@@ -4,25 +4,28 @@
 //! they stand. That record is the commit. Whatever has gathered while the
 //! thread was writing becomes the next group.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use bytes::Bytes;
 use rhumb_store::{Archive, Capture, Clock, Journal, Record, Visit};
-use tokio::sync::mpsc::{
-    UnboundedReceiver, UnboundedSender, error::TryRecvError, unbounded_channel,
-};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::door::Message;
+use crate::commit_queue::{CommitQueue, Gathered};
+use crate::door::{Committed, Follow, Message};
 use crate::shared::Shared;
 
-/// A group is written when it holds this much…
-const GROUP_BYTES: usize = 256 << 10;
+/// A group is written when it is made of this much…
+const GROUP_BYTES: usize = 512 << 10;
 /// …or is this old. Groups of one page are dear: a small frame compresses
 /// badly, and every group costs a write and two wake-ups.
 const GROUP_AGE: Duration = Duration::from_millis(5);
+/// A piece of this size is written although the group goes on.
+const MOST_BYTES: usize = 1 << 20;
+/// What a record that is no visit weighs, about.
+const RECORD_BYTES: usize = 256;
 /// What a visit weighs besides its document.
 const VISIT_KIB: usize = 8;
 
@@ -30,6 +33,7 @@ pub enum Work {
     Visit {
         visit: Box<Visit>,
         capture: Option<Capture<Bytes>>,
+        follow: Follow,
         /// Its share of the bytes that may wait.
         room: OwnedSemaphorePermit,
     },
@@ -39,98 +43,93 @@ pub enum Work {
 }
 
 /// The shard's end: hands over work and waits while too much is waiting.
-#[derive(Clone)]
+/// The thread ends when this is dropped and all is written.
 pub struct Committer {
-    work: UnboundedSender<Work>,
+    queue: Arc<CommitQueue>,
     room: Arc<Semaphore>,
     room_kib: usize,
 }
 
 impl Committer {
-    pub fn new(commit_bytes: u64) -> (Committer, UnboundedReceiver<Work>) {
-        let (work, receiver) = unbounded_channel();
+    pub fn new(commit_bytes: u64) -> (Committer, Arc<CommitQueue>) {
+        let queue = Arc::new(CommitQueue::default());
         let room_kib = ((commit_bytes >> 10) as usize).clamp(VISIT_KIB, Semaphore::MAX_PERMITS);
         let committer = Committer {
-            work,
+            queue: Arc::clone(&queue),
             room: Arc::new(Semaphore::new(room_kib)),
             room_kib,
         };
-        (committer, receiver)
+        (committer, queue)
     }
 
-    pub async fn visit(&self, visit: Box<Visit>, capture: Option<Capture<Bytes>>) {
+    pub async fn visit(&self, visit: Box<Visit>, capture: Option<Capture<Bytes>>, follow: Follow) {
         let bytes = capture.as_ref().map_or(0, |e| e.wire.len());
         let kib = (bytes >> 10).saturating_add(VISIT_KIB).min(self.room_kib);
         let room = Arc::clone(&self.room).acquire_many_owned(kib as u32).await;
-        // The semaphore is never closed; a closed channel means that the
-        // thread has failed, and has said so.
+        // The semaphore is never closed.
         if let Ok(room) = room {
-            let _ = self.work.send(Work::Visit {
+            let work = Work::Visit {
                 visit,
                 capture,
+                follow,
                 room,
-            });
+            };
+            self.queue.put(work, bytes, GROUP_BYTES);
         }
     }
 
     /// Tell somebody once all that was handed over so far is in the journal.
     pub fn tell_when_written(&self, listener: SyncSender<()>) {
-        let _ = self.work.send(Work::Tell(listener));
+        self.queue.put(Work::Tell(listener), 0, GROUP_BYTES);
     }
 
     pub fn record(&self, record: Record) {
-        let _ = self.work.send(Work::Record(record));
+        self.queue
+            .put(Work::Record(record), RECORD_BYTES, GROUP_BYTES);
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        self.queue.hang_up();
     }
 }
 
 /// The thread's body: until the shard hangs up, or the disk fails.
 pub fn run(
-    mut work: UnboundedReceiver<Work>,
+    queue: &CommitQueue,
     mut journal: Journal,
     mut archive: Option<Archive>,
     shared: &Shared,
     shard: usize,
 ) {
-    let result = commit_all(&mut work, &mut journal, &mut archive, shared, shard);
+    let result = commit_all(queue, &mut journal, &mut archive, shared, shard);
     if let Err(reason) = result {
         shared.doors[shard].put(Message::CommitFailed(reason));
         // Let whoever waits for room go on: the shard is about to stop.
-        while work.blocking_recv().is_some() {}
+        while !matches!(queue.gather(None, 0, Duration::ZERO), Gathered::HungUp) {}
     }
 }
 
 fn commit_all(
-    work: &mut UnboundedReceiver<Work>,
+    queue: &CommitQueue,
     journal: &mut Journal,
     archive: &mut Option<Archive>,
     shared: &Shared,
     shard: usize,
 ) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| error.to_string())?;
     let mut sync = SyncTimer::new(&shared.clock, shared.config.sync_interval);
     loop {
-        let wait = sync.due_in();
-        let first = runtime.block_on(async {
-            match wait {
-                None => Ok(work.recv().await),
-                Some(wait) => tokio::time::timeout(wait, work.recv()).await,
-            }
-        });
-        match first {
-            Ok(Some(first)) => {
-                let deadline = tokio::time::Instant::now() + GROUP_AGE;
-                let mut more = || runtime.block_on(next_for_group(work, deadline));
-                commit_group(first, &mut more, journal, archive, shared, shard)?;
+        match queue.gather(sync.due_in(), GROUP_BYTES, GROUP_AGE) {
+            Gathered::Group(group) => {
+                commit_group(group, journal, archive, shared, shard)?;
                 sync.written();
             }
-            Ok(None) => {
+            Gathered::HungUp => {
                 sync_both(journal, archive)?;
                 return Ok(());
             }
-            Err(_) => {}
+            Gathered::Nothing => {}
         }
         if sync.is_due() {
             sync_both(journal, archive)?;
@@ -139,24 +138,8 @@ fn commit_all(
     }
 }
 
-/// What is at hand, or comes before the group is too old.
-async fn next_for_group(
-    work: &mut UnboundedReceiver<Work>,
-    deadline: tokio::time::Instant,
-) -> Option<Work> {
-    match work.try_recv() {
-        Ok(item) => Some(item),
-        Err(TryRecvError::Disconnected) => None,
-        Err(TryRecvError::Empty) => tokio::time::timeout_at(deadline, work.recv())
-            .await
-            .ok()
-            .flatten(),
-    }
-}
-
 fn commit_group(
-    first: Work,
-    more: &mut dyn FnMut() -> Option<Work>,
+    group: VecDeque<Work>,
     journal: &mut Journal,
     archive: &mut Option<Archive>,
     shared: &Shared,
@@ -165,8 +148,7 @@ fn commit_group(
     let mut visits = Vec::new();
     let mut rooms = Vec::new();
     let mut listeners = Vec::new();
-    let mut next = Some(first);
-    while let Some(item) = next {
+    for item in group {
         match item {
             Work::Record(record) => {
                 journal.push(&record);
@@ -175,6 +157,7 @@ fn commit_group(
             Work::Visit {
                 mut visit,
                 capture,
+                follow,
                 room,
             } => {
                 if let (Some(archive), Some(capture)) = (archive.as_mut(), &capture) {
@@ -185,13 +168,19 @@ fn commit_group(
                 let record = Record::Visit(visit);
                 let position = journal.push(&record);
                 if let Record::Visit(visit) = record {
-                    visits.push((position, visit));
+                    visits.push(Committed {
+                        position,
+                        visit,
+                        follow,
+                    });
                 }
                 rooms.push(room);
             }
         }
         let gathered = journal.pending_bytes() + archive.as_ref().map_or(0, Archive::pending_bytes);
-        next = if gathered < GROUP_BYTES { more() } else { None };
+        if gathered >= MOST_BYTES {
+            write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
+        }
     }
     write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
     for listener in listeners {
@@ -203,7 +192,7 @@ fn commit_group(
 fn write_group(
     journal: &mut Journal,
     archive: &mut Option<Archive>,
-    visits: &mut Vec<(rhumb_store::Position, Box<Visit>)>,
+    visits: &mut Vec<Committed>,
     rooms: &mut Vec<OwnedSemaphorePermit>,
     shared: &Shared,
     shard: usize,

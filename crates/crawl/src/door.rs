@@ -8,12 +8,26 @@ use std::time::Duration;
 
 use rhumb_frontier::LaneId;
 use rhumb_store::{Position, Visit};
-use rhumb_url::Url;
+use rhumb_url::{Url, UrlKey};
 use tokio::sync::Notify;
+
+/// What follows from a visit once it is true.
+pub struct Follow {
+    pub key: UrlKey,
+    /// The targets of the links it offers, in order.
+    pub offered: Vec<Url>,
+}
+
+/// A visit that is in the journal.
+pub struct Committed {
+    pub position: Position,
+    pub visit: Box<Visit>,
+    pub follow: Follow,
+}
 
 pub enum Message {
     /// These visits are in the journal.
-    Committed(Vec<(Position, Box<Visit>)>),
+    Committed(Vec<Committed>),
     /// The disk failed; nothing more can be committed.
     CommitFailed(String),
     /// A lane that waited for its address has a seat there now.

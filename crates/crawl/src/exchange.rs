@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhumb_store::{Fate, Outcome, Position, Visit};
-use rhumb_url::{Fingerprinter, Url};
+use rhumb_url::{Fingerprinter, KeyedUrl, Keyer, Partition, Url};
 
 /// The links of one visit that belong to one shard.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct LinkBatch {
     pub depth: u32,
     /// Redirects in a row that led to these.
     pub redirects: u32,
-    pub urls: Vec<Url>,
+    pub urls: Vec<KeyedUrl>,
 }
 
 #[derive(Default)]
@@ -94,37 +94,31 @@ impl Exchange {
     }
 }
 
+/// The targets of the links that a recorded visit offers.
+pub fn offered_by(visit: &Visit) -> impl Iterator<Item = Url> + '_ {
+    let offered = visit.links.iter().filter(|l| l.fate == Fate::Offered);
+    offered.filter_map(|link| Url::from_normal(&link.url).ok())
+}
+
 /// A committed visit's offered links, by the shard that owns them. The same
 /// for a visit just committed and for one read back from a journal.
 pub fn batches_of(
     visit: &Visit,
+    offered: impl IntoIterator<Item = Url>,
     source: Position,
     print: &Fingerprinter,
     shards: usize,
 ) -> Vec<(usize, LinkBatch)> {
     let mut batches: Vec<(usize, LinkBatch)> = Vec::new();
     let mut via: Option<Arc<str>> = None;
-    // Most links of a page lead to the host of the link before.
-    let mut last: Option<(String, usize)> = None;
+    let mut keyer = Keyer::new(*print);
     // A redirect leads to the page that was meant: no step further.
     let is_redirect = visit.outcome == Outcome::Redirect;
     let depth = visit.depth + u32::from(!is_redirect);
     let redirects = if is_redirect { visit.redirects + 1 } else { 0 };
-    for link in &visit.links {
-        if link.fate != Fate::Offered {
-            continue;
-        }
-        let Ok(url) = Url::from_normal(&link.url) else {
-            continue;
-        };
-        let shard = match &last {
-            Some((name, shard)) if name == url.name() => *shard,
-            _ => {
-                let shard = print.partition(url.site()).shard(shards);
-                last = Some((url.name().to_owned(), shard));
-                shard
-            }
-        };
+    for url in offered {
+        let url = keyer.keyed(url);
+        let shard = Partition::of_lane(url.key.lane).shard(shards);
         match batches.iter_mut().find(|(to, _)| *to == shard) {
             Some((_, batch)) => batch.urls.push(url),
             None => batches.push((

@@ -26,6 +26,12 @@ const NOT_PAGES: [&str; 14] = [
     "edituri",
 ];
 
+/// A link with its fate, and its target if that is to be offered.
+pub struct Judged {
+    pub record: LinkRecord,
+    pub offered: Option<Url>,
+}
+
 /// The configuration's rules about links, ready for use.
 pub struct LinkRules {
     follow: HashSet<LinkKind>,
@@ -59,37 +65,34 @@ impl LinkRules {
 
     /// Give a link its fate. `depth` is the target's, `page_nofollow` what
     /// the page says of all its links.
-    pub fn record(&self, link: Link, scope: &Scope, depth: u32, page_nofollow: bool) -> LinkRecord {
+    pub fn record(&self, link: Link, scope: &Scope, depth: u32, page_nofollow: bool) -> Judged {
         let fate = match &link.target {
             Target::Url(url) => self.fate(url, &link, scope, depth, page_nofollow),
             Target::Refused { why, .. } => refusal(why),
         };
-        let url = match link.target {
-            Target::Url(url) => url.as_str().to_owned(),
-            Target::Refused { text, .. } => text,
+        let (url, offered) = match link.target {
+            Target::Url(url) if fate == Fate::Offered => (url.as_str().to_owned(), Some(url)),
+            Target::Url(url) => (url.into_string(), None),
+            Target::Refused { text, .. } => (text, None),
         };
-        LinkRecord {
+        let record = LinkRecord {
             url,
             kind: link.kind.code(),
             fate,
             rel: link.rel,
             anchor: link.anchor,
-        }
+        };
+        Judged { record, offered }
     }
 
     /// Give the target of a redirect its fate, after so many in a row.
-    pub fn record_redirect(
-        &self,
-        link: Link,
-        scope: &Scope,
-        depth: u32,
-        redirects: u32,
-    ) -> LinkRecord {
-        let mut record = self.record(link, scope, depth, false);
-        if record.fate == Fate::Offered && redirects as usize >= self.max_redirects {
-            record.fate = Fate::TooManyRedirects;
+    pub fn record_redirect(&self, link: Link, scope: &Scope, depth: u32, redirects: u32) -> Judged {
+        let mut judged = self.record(link, scope, depth, false);
+        if judged.offered.is_some() && redirects as usize >= self.max_redirects {
+            judged.record.fate = Fate::TooManyRedirects;
+            judged.offered = None;
         }
-        record
+        judged
     }
 
     fn fate(&self, url: &Url, link: &Link, scope: &Scope, depth: u32, page_nofollow: bool) -> Fate {

@@ -11,6 +11,7 @@
 mod budget;
 mod catch_up;
 mod commit;
+mod commit_queue;
 mod config;
 mod content;
 mod control;

@@ -59,7 +59,7 @@ pub fn list_urls(
                 hand_on(waiting(item.url.as_str()));
             }
             for url in shard.unadmitted.iter().flat_map(|batch| &batch.urls) {
-                hand_on(waiting(url.as_str()));
+                hand_on(waiting(url.url.as_str()));
             }
         }
         State::Fetched | State::Failed | State::Refused => {

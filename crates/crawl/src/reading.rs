@@ -7,7 +7,7 @@ use rhumb_robots::MetaRobots;
 use rhumb_store::{LinkRecord, Outcome};
 use rhumb_url::{Scope, Url};
 
-use crate::judge::LinkRules;
+use crate::judge::{Judged, LinkRules};
 
 /// What a response's status makes of the visit.
 pub fn outcome_of(document: &Document) -> Outcome {
@@ -19,10 +19,20 @@ pub fn outcome_of(document: &Document) -> Outcome {
 }
 
 /// What was read out of a document.
+#[derive(Default)]
 pub struct Reading {
     pub title: String,
     pub charset: String,
     pub links: Vec<LinkRecord>,
+    /// The targets of the links whose fate is `offered`, in order.
+    pub offered: Vec<Url>,
+}
+
+impl Reading {
+    fn add(&mut self, judged: Judged) {
+        self.links.push(judged.record);
+        self.offered.extend(judged.offered);
+    }
 }
 
 /// Settings of a reading.
@@ -47,25 +57,19 @@ impl Reader<'_> {
         match outcome {
             Outcome::Redirect => self.read_redirect(document, depth, redirects),
             Outcome::Fetched => self.read_page(document, depth),
-            _ => Reading {
-                title: String::new(),
-                charset: String::new(),
-                links: Vec::new(),
-            },
+            _ => Reading::default(),
         }
     }
 
     fn read_redirect(&self, document: &Document, depth: u32, redirects: u32) -> Reading {
-        let link = redirect_link(document);
-        let links = link.map(|link| {
-            self.rules
-                .record_redirect(link, self.scope, depth, redirects)
-        });
-        Reading {
-            title: String::new(),
-            charset: String::new(),
-            links: links.into_iter().collect(),
+        let mut reading = Reading::default();
+        if let Some(link) = redirect_link(document) {
+            let judged = self
+                .rules
+                .record_redirect(link, self.scope, depth, redirects);
+            reading.add(judged);
         }
+        reading
     }
 
     fn read_page(&self, document: &Document, depth: u32) -> Reading {
@@ -78,12 +82,17 @@ impl Reader<'_> {
         };
         let page = read_links(document, &options);
         let nofollow = self.wishes(document, &page).nofollow;
-        let record = |link| self.rules.record(link, self.scope, depth + 1, nofollow);
-        Reading {
+        let mut reading = Reading {
             title: page.title.unwrap_or_default(),
             charset: page.charset.to_owned(),
-            links: page.links.into_iter().map(record).collect(),
+            links: Vec::with_capacity(page.links.len()),
+            offered: Vec::with_capacity(page.links.len()),
+        };
+        for link in page.links {
+            let judged = self.rules.record(link, self.scope, depth + 1, nofollow);
+            reading.add(judged);
         }
+        reading
     }
 
     /// What the page and its header ask of robots.

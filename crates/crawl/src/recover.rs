@@ -18,7 +18,7 @@ use rhumb_url::{Fingerprinter, NORMALISER_VERSION, PARTITIONS, Scope, Url, UrlKe
 
 use crate::content::ContentSeen;
 use crate::counters::Counters;
-use crate::exchange::{LinkBatch, batches_of};
+use crate::exchange::{LinkBatch, batches_of, offered_by};
 
 /// The event that closes a host for good.
 pub const GIVEN_UP: &str = "given-up";
@@ -81,12 +81,12 @@ pub fn each_record(
 }
 
 pub fn lane_of(print: &Fingerprinter, url: &Url) -> LaneId {
-    LaneId(print.name(url.name()))
+    LaneId(print.lane(url.name()))
 }
 
 /// Put an admitted URL in its queue: live and in recovery.
-pub fn queue(frontier: &mut Frontier, print: &Fingerprinter, item: Queued) {
-    frontier.admit(lane_of(print, &item.url), item);
+pub fn queue(frontier: &mut Frontier, item: Queued) {
+    frontier.admit(LaneId(item.key.lane), item);
 }
 
 pub struct Recovery<'a> {
@@ -241,16 +241,17 @@ impl Recovery<'_> {
                 let shard = &mut shards[self.shard_of(&url, count)];
                 shard.set.offer(Ticket(0), &[key]);
                 let new = shard.set.answer().is_some_and(|a| a.new == [true]);
-                shard.frontier.know(lane_of(self.print, &url));
+                shard.frontier.know(LaneId(key.lane));
                 if new && !done.contains(&key) {
                     let item = Queued {
+                        key,
                         url,
                         depth,
                         redirects,
                         attempts: 0,
                         via: Arc::clone(&via),
                     };
-                    queue(&mut shard.frontier, self.print, item);
+                    queue(&mut shard.frontier, item);
                 }
             }
         })
@@ -263,11 +264,10 @@ impl Recovery<'_> {
             let Record::Visit(visit) = record else {
                 return;
             };
-            for (owner, mut batch) in batches_of(&visit, position, self.print, count) {
+            let offered = offered_by(&visit);
+            for (owner, mut batch) in batches_of(&visit, offered, position, self.print, count) {
                 let shard = &mut shards[owner];
-                batch
-                    .urls
-                    .retain(|url| !shard.set.contains(&self.print.key(url)));
+                batch.urls.retain(|url| !shard.set.contains(&url.key));
                 if !batch.urls.is_empty() {
                     shard.unadmitted.push(batch);
                 }

@@ -16,16 +16,14 @@ use std::time::Duration;
 use rhumb_fetch::{Connection, Fetcher, Resolver};
 use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
 use rhumb_robots::Rules;
-use rhumb_store::{
-    Admission, Admitted, Control as ControlRecord, Fate, Position, Record, Seed, Visit,
-};
-use rhumb_url::{Url, UrlKey};
+use rhumb_store::{Admission, Admitted, Control as ControlRecord, Fate, Record, Seed};
+use rhumb_url::{KeyedUrl, Keyer, Url, UrlKey};
 
 use crate::catch_up::CatchUp;
 use crate::commit::Committer;
 use crate::control::Ending;
-use crate::door::Message;
-use crate::exchange::{LinkBatch, Received, batches_of};
+use crate::door::{Committed, Message};
+use crate::exchange::{LinkBatch, Received, batches_of, offered_by};
 use crate::recover::{ShardState, queue};
 use crate::robots::RobotsCache;
 use crate::shared::Shared;
@@ -39,7 +37,7 @@ const LISTING_PIECE: usize = 1000;
 /// Links or seeds whose answer from the URL set is awaited.
 enum Offered {
     Links(LinkBatch),
-    Seeds(Vec<Url>, Option<SyncSender<()>>),
+    Seeds(Vec<KeyedUrl>, Option<SyncSender<()>>),
 }
 
 pub struct Shard {
@@ -225,9 +223,7 @@ impl Shard {
         for message in self.shared.doors[self.id].take_all() {
             match message {
                 Message::Committed(visits) => {
-                    for (position, visit) in visits {
-                        self.apply(position, &visit);
-                    }
+                    visits.into_iter().for_each(|visit| self.apply(visit));
                 }
                 Message::CommitFailed(reason) => {
                     self.failed.set(true);
@@ -240,6 +236,8 @@ impl Shard {
                     earliest,
                 } => self.take_seat(lane, address, earliest),
                 Message::Seeds { urls, taken } => {
+                    let mut keyer = Keyer::new(self.shared.print);
+                    let urls = urls.into_iter().map(|url| keyer.keyed(url)).collect();
                     self.offer(Offered::Seeds(urls, taken));
                 }
                 Message::List { in_flight, reply } => self.list(in_flight, &reply),
@@ -248,17 +246,19 @@ impl Shard {
     }
 
     /// A visit is true now: count it, enter its content, send its links.
-    fn apply(&self, position: Position, visit: &Visit) {
-        let duplicate = self.shared.content.enter(visit);
-        self.shared.counters.apply(visit, duplicate);
+    fn apply(&self, committed: Committed) {
+        let Committed {
+            position,
+            visit,
+            follow,
+        } = committed;
+        let duplicate = self.shared.content.enter(&visit);
+        self.shared.counters.apply(&visit, duplicate);
         let scope = self.shared.config.scope.as_str();
-        self.shared.notes.look_at(visit, scope);
-        if let Ok(url) = Url::from_normal(&visit.url) {
-            let key = self.shared.print.key(&url);
-            self.in_flight.borrow_mut().remove(&key);
-        }
-        let shards = self.shared.shards();
-        for (owner, batch) in batches_of(visit, position, &self.shared.print, shards) {
+        self.shared.notes.look_at(&visit, scope);
+        self.in_flight.borrow_mut().remove(&follow.key);
+        let (print, shards) = (&self.shared.print, self.shared.shards());
+        for (owner, batch) in batches_of(&visit, follow.offered, position, print, shards) {
             self.shared.pending.add(1);
             self.shared.exchange.send(self.id, owner, batch);
             if owner != self.id {
@@ -306,7 +306,8 @@ impl Shard {
             )
         });
         let read = reader.read(first, through, |position, visit| {
-            let batches = batches_of(visit, position, &shared.print, shared.shards());
+            let offered = offered_by(visit);
+            let batches = batches_of(visit, offered, position, &shared.print, shared.shards());
             for (owner, batch) in batches {
                 if owner == self.id {
                     self.offer_links(batch);
@@ -331,7 +332,7 @@ impl Shard {
             Offered::Links(batch) => &batch.urls,
             Offered::Seeds(urls, _) => urls,
         };
-        let keys: Vec<UrlKey> = urls.iter().map(|u| self.shared.print.key(u)).collect();
+        let keys: Vec<UrlKey> = urls.iter().map(|url| url.key).collect();
         let ticket = Ticket(self.tickets.get());
         self.tickets.set(ticket.0 + 1);
         self.set.borrow_mut().offer(ticket, &keys);
@@ -370,7 +371,7 @@ impl Shard {
             return;
         }
         let entries = batch.urls.iter().map(|url| Admission {
-            url: url.as_str().to_owned(),
+            url: url.url.as_str().to_owned(),
             fate: Fate::Queued,
         });
         self.committer.record(Record::Admitted(Admitted {
@@ -382,7 +383,8 @@ impl Shard {
             entries: entries.collect(),
             ..Admitted::default()
         }));
-        self.queue_all(batch.urls, |url| Queued {
+        self.queue_all(batch.urls, |KeyedUrl { key, url }| Queued {
+            key,
             url,
             depth: batch.depth,
             redirects: batch.redirects,
@@ -391,17 +393,18 @@ impl Shard {
         });
     }
 
-    fn admit_seeds(&self, urls: Vec<Url>) {
+    fn admit_seeds(&self, urls: Vec<KeyedUrl>) {
         let time = self.shared.clock.wall();
         for url in &urls {
             self.committer.record(Record::Seed(Seed {
-                url: url.as_str().to_owned(),
+                url: url.url.as_str().to_owned(),
                 time,
                 ..Seed::default()
             }));
         }
         let via: Arc<str> = Arc::from("");
-        self.queue_all(urls, |url| Queued {
+        self.queue_all(urls, |KeyedUrl { key, url }| Queued {
+            key,
             url,
             depth: 0,
             redirects: 0,
@@ -410,7 +413,7 @@ impl Shard {
         });
     }
 
-    fn queue_all(&self, urls: Vec<Url>, item: impl Fn(Url) -> Queued) {
+    fn queue_all(&self, urls: Vec<KeyedUrl>, item: impl Fn(KeyedUrl) -> Queued) {
         self.shared.pending.add(urls.len());
         self.shared
             .counters
@@ -418,7 +421,7 @@ impl Shard {
             .fetch_add(urls.len() as u64, Ordering::Relaxed);
         let mut frontier = self.frontier.borrow_mut();
         for url in urls {
-            queue(&mut frontier, &self.shared.print, item(url));
+            queue(&mut frontier, item(url));
         }
     }
 
@@ -483,7 +486,7 @@ impl Shard {
     }
 }
 
-fn keep_new(urls: &mut Vec<Url>, new: &[bool]) {
+fn keep_new(urls: &mut Vec<KeyedUrl>, new: &[bool]) {
     let mut flags = new.iter();
     urls.retain(|_| flags.next().copied().unwrap_or(false));
 }

@@ -59,7 +59,7 @@ pub fn start_shard(
 
     let for_writer = Arc::clone(shared);
     let writer = spawn(format!("commit-{id}"), move || {
-        commit::run(work, journal, archive, &for_writer, id);
+        commit::run(&work, journal, archive, &for_writer, id);
     })?;
     let shared = Arc::clone(shared);
     let crawler = spawn(format!("shard-{id}"), move || {

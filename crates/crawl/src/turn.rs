@@ -9,8 +9,9 @@ use rhumb_fetch::{Connection, Document, Failure};
 use rhumb_frontier::{Queued, Seat, Turn, Waiter};
 use rhumb_robots::Rules;
 use rhumb_store::{HostEvent, Outcome, Record, State, Timestamp, Visit};
-use rhumb_url::Url;
+use rhumb_url::{Url, UrlKey};
 
+use crate::door::Follow;
 use crate::recover::{GIVEN_UP, lane_of};
 use crate::robots::{Robots, meaning};
 use crate::shard::Shard;
@@ -94,15 +95,16 @@ fn rest_until(next: &Next) -> Duration {
 
 fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
     let item = shard.frontier.borrow_mut().pop(turn)?;
-    let key = shard.shared.print.key(&item.url);
-    shard.in_flight.borrow_mut().insert(key, item.url.clone());
+    shard
+        .in_flight
+        .borrow_mut()
+        .insert(item.key, item.url.clone());
     Some(item)
 }
 
 /// The URL was not visited after all.
 fn give_back(shard: &Shard, turn: &Turn, item: Queued) {
-    let key = shard.shared.print.key(&item.url);
-    shard.in_flight.borrow_mut().remove(&key);
+    shard.in_flight.borrow_mut().remove(&item.key);
     shard.frontier.borrow_mut().admit(turn.lane(), item);
 }
 
@@ -274,11 +276,13 @@ impl Visits<'_> {
             return Next::Rest(shard.now() + wait);
         }
         let rest = asked_rest(shard, &document, time);
-        let (visit, capture) = record(shard, &item, document, time);
+        let (visit, capture, offered) = record(shard, &item, document, time);
         if visit.outcome.state() != State::Fetched {
             release_page(shard);
         }
-        shard.committer.visit(visit, capture).await;
+        let key = item.key;
+        let follow = Follow { key, offered };
+        shard.committer.visit(visit, capture, follow).await;
         rest.map_or(Next::GoOn, |rest| Next::Rest(shard.now() + rest))
     }
 
@@ -389,7 +393,16 @@ async fn refuse(shard: &Shard, item: Queued, outcome: Outcome, detail: String) {
     let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
     visit.attempts = item.attempts;
     visit.detail = detail;
-    shard.committer.visit(Box::new(visit), None).await;
+    commit_without_document(shard, item.key, visit).await;
+}
+
+async fn commit_without_document(shard: &Shard, key: UrlKey, visit: Visit) {
+    let follow = Follow {
+        key,
+        offered: Vec::new(),
+    };
+    let committer = &shard.committer;
+    committer.visit(Box::new(visit), None, follow).await;
 }
 
 /// Everything that waits for a host that was given up.
@@ -476,6 +489,6 @@ async fn fail(
     );
     visit.attempts = item.attempts;
     visit.detail = failure.to_string();
-    shard.committer.visit(Box::new(visit), None).await;
+    commit_without_document(shard, item.key, visit).await;
     Next::GoOn
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use rhumb_fetch::{Document, Failure, Truncation, Unwanted};
 use rhumb_frontier::Queued;
 use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
+use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::reading::{Reader, outcome_of};
@@ -25,13 +26,14 @@ pub fn outcome_of_failure(failure: &Failure) -> Outcome {
     }
 }
 
-/// From a document to the two records that commit it.
+/// From a document to the two records that commit it, and the targets of the
+/// links it offers.
 pub fn record(
     shard: &Shard,
     item: &Queued,
     document: Document,
     time: Timestamp,
-) -> (Box<Visit>, Option<Capture<Bytes>>) {
+) -> (Box<Visit>, Option<Capture<Bytes>>, Vec<Url>) {
     let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
     visit.attempts = item.attempts + 1;
     visit.redirects = item.redirects;
@@ -47,12 +49,12 @@ pub fn record(
         Some(Unwanted::Type(kind)) => {
             visit.outcome = Outcome::UnwantedType;
             visit.detail = format!("content type {kind}");
-            return (Box::new(visit), None);
+            return (Box::new(visit), None, Vec::new());
         }
         Some(Unwanted::Size(size)) => {
             visit.outcome = Outcome::UnwantedSize;
             visit.detail = format!("{size} bytes");
-            return (Box::new(visit), None);
+            return (Box::new(visit), None, Vec::new());
         }
         None => {}
     }
@@ -62,7 +64,7 @@ pub fn record(
     let digest = payload_digest(&document.payload);
     visit.payload_digest = Some(digest);
     let revisit = content_seen(shard, &mut visit, &document, digest);
-    read_into(shard, &mut visit, &document);
+    let offered = read_into(shard, &mut visit, &document);
     // With transfer framing around it the payload is not what the record holds.
     let framed = document.payload.len() != document.wire.len() - document.head_len;
     let capture = Capture {
@@ -80,7 +82,7 @@ pub fn record(
         depth: item.depth,
         fetch_micros: visit.total_micros,
     };
-    (Box::new(visit), Some(capture))
+    (Box::new(visit), Some(capture), offered)
 }
 
 /// Whole, non-empty documents are compared with those of earlier visits.
@@ -107,7 +109,7 @@ fn content_seen(
     })
 }
 
-fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) {
+fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) -> Vec<Url> {
     let shared = &shard.shared;
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     let reader = Reader {
@@ -121,6 +123,7 @@ fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) {
     visit.title = reading.title;
     visit.charset = reading.charset;
     visit.links = reading.links;
+    reading.offered
 }
 
 /// The archive's words for a body that is not whole. A broken coding is no

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rhumb_url::Url;
+use rhumb_url::{Url, UrlKey};
 
 /// The fingerprint of a host name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,7 @@ pub struct LaneId(pub u64);
 /// A URL that waits for its visit.
 #[derive(Debug, Clone)]
 pub struct Queued {
+    pub key: UrlKey,
     pub url: Url,
     pub depth: u32,
     /// Redirects in a row that led here.

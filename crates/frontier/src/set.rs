@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_key_is_new_once_also_within_a_batch() {
-        let key = |url| UrlKey { host: 1, url };
+        let key = |url| UrlKey { lane: 1, url };
         let mut set = MemorySet::default();
         set.offer(Ticket(1), &[key(1), key(2), key(1)]);
         set.offer(Ticket(2), &[key(2), key(3)]);

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb_frontier::{Frontier, LaneId, Order, Pace, Queued, Turn};
-use rhumb_url::Url;
+use rhumb_url::{Url, UrlKey};
 
 fn item(host: u64, page: u64, depth: u32) -> Queued {
     Queued {
+        key: UrlKey {
+            lane: host,
+            url: page,
+        },
         url: Url::parse(&format!("http://h{host}.test/{page}")).unwrap(),
         depth,
         redirects: 0,

@@ -15,6 +15,17 @@ const MAX_SIZE: f64 = 400_000.0;
 /// Spread of the logarithm of sizes.
 const SIGMA: f64 = 0.9;
 
+/// What stands around a paragraph. Half of a page is such markup: real pages
+/// of 8 to 45 KB shrink to 1/3.6 with zstd level 1, running text to 1/2.1.
+const BLOCK_BEGINS: &str = "<section class=\"block block--text\" data-block=\"text\" data-id=\"";
+const BLOCK_TEXT: &str = "\">\n<div class=\"block__inner grid grid--12 grid--gap\">\n\
+    <div class=\"block__column column column--8 column--offset-2\">\n<p class=\"text text--body\">";
+const BLOCK_ENDS: &str = "</p>\n</div>\n</div>\n<div class=\"block__tools tools\">\n\
+    <button type=\"button\" class=\"tools__button button button--small\" \
+    aria-label=\"share\">Share</button>\n\
+    <button type=\"button\" class=\"tools__button button button--small\" \
+    aria-label=\"print\">Print</button>\n</div>\n</section>\n";
+
 /// Buffers that are worth keeping from page to page.
 #[derive(Default)]
 pub struct Desk {
@@ -228,10 +239,12 @@ impl Page<'_> {
     fn paragraphs(&mut self, until: usize) {
         while self.out.len() < until {
             let r = self.chance.next();
-            self.put("<p>");
+            self.put(BLOCK_BEGINS);
+            write_number(r % 1000, self.out);
+            self.put(BLOCK_TEXT);
             let text = self.web.vocabulary.paragraph(r, self.windows_1252);
             self.out.extend_from_slice(text);
-            self.put("</p>\n");
+            self.put(BLOCK_ENDS);
             if r.is_multiple_of(8) {
                 self.put("<h2>");
                 self.phrase();

@@ -1,10 +1,13 @@
-//! Fixed-size names of URLs: 64 bits of host, 64 bits of URL.
+//! Fixed-size names of URLs: 64 bits of host name, 64 bits of URL.
 //!
-//! URLs come from strangers, so the hash is seeded per crawl.
+//! URLs come from strangers, so the hash is seeded per crawl. The name's half
+//! begins with the partition, so that in sorted order a partition's URLs stand
+//! together, and within it those of a name.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::Url;
+use crate::host::site_of;
 
 /// How many parts a crawl is divided into, for the whole of its life.
 pub const PARTITIONS: u16 = 1024;
@@ -14,17 +17,71 @@ pub const PARTITIONS: u16 = 1024;
 pub struct Partition(pub u16);
 
 impl Partition {
+    /// The partition that a lane's fingerprint begins with.
+    pub fn of_lane(lane: u64) -> Partition {
+        Partition((lane >> LANE_BITS) as u16)
+    }
+
     /// Which of `shards` owns this partition: contiguous, even shares.
     pub fn shard(self, shards: usize) -> usize {
         self.0 as usize * shards / PARTITIONS as usize
     }
 }
 
-/// The URL's fingerprint, sorted so that a host's URLs stand together.
+/// Bits of a lane's fingerprint below its partition.
+const LANE_BITS: u32 = u64::BITS - PARTITIONS.ilog2();
+
+/// The URL's fingerprint, sorted so that the URLs of a host name stand
+/// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlKey {
-    pub host: u64,
+    /// The fingerprint of the host name.
+    pub lane: u64,
     pub url: u64,
+}
+
+/// A URL and its fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyedUrl {
+    pub key: UrlKey,
+    pub url: Url,
+}
+
+/// Makes keys, and remembers the name it saw last: most links of a page lead
+/// to the name of the link before.
+pub struct Keyer {
+    print: Fingerprinter,
+    name: String,
+    lane: u64,
+}
+
+impl Keyer {
+    pub fn new(print: Fingerprinter) -> Keyer {
+        Keyer {
+            print,
+            name: String::new(),
+            lane: 0,
+        }
+    }
+
+    pub fn key(&mut self, url: &Url) -> UrlKey {
+        if self.name != url.name() {
+            self.lane = self.print.lane(url.name());
+            self.name.clear();
+            self.name.push_str(url.name());
+        }
+        UrlKey {
+            lane: self.lane,
+            url: self.print.text(url.as_str()),
+        }
+    }
+
+    pub fn keyed(&mut self, url: Url) -> KeyedUrl {
+        KeyedUrl {
+            key: self.key(&url),
+            url,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +96,28 @@ impl Fingerprinter {
 
     pub fn key(&self, url: &Url) -> UrlKey {
         UrlKey {
-            host: self.host(url),
-            url: xxh3_64_with_seed(url.as_str().as_bytes(), self.seed),
+            lane: self.lane(url.name()),
+            url: self.text(url.as_str()),
         }
     }
 
-    pub fn host(&self, url: &Url) -> u64 {
-        xxh3_64_with_seed(url.origin().as_bytes(), self.seed)
+    /// A host name's fingerprint, its partition first.
+    pub fn lane(&self, name: &str) -> u64 {
+        let partition = self.partition(site_of(name));
+        u64::from(partition.0) << LANE_BITS | self.text(name) >> PARTITIONS.ilog2()
     }
 
-    pub fn name(&self, name: &str) -> u64 {
-        xxh3_64_with_seed(name.as_bytes(), self.seed)
+    /// The fingerprint of scheme, name and port.
+    pub fn host(&self, url: &Url) -> u64 {
+        self.text(url.origin())
+    }
+
+    pub fn text(&self, text: &str) -> u64 {
+        xxh3_64_with_seed(text.as_bytes(), self.seed)
     }
 
     pub fn partition(&self, site: &str) -> Partition {
-        let hash = xxh3_64_with_seed(site.as_bytes(), self.seed);
-        Partition((hash % u64::from(PARTITIONS)) as u16)
+        Partition((self.text(site) % u64::from(PARTITIONS)) as u16)
     }
 }
 
@@ -71,9 +134,12 @@ mod tests {
         let print = Fingerprinter::new(1);
         let (a, b) = (url("http://a.example/x"), url("http://a.example/y"));
         assert_eq!(print.key(&a), print.key(&a));
-        assert_eq!(print.key(&a).host, print.key(&b).host);
+        assert_eq!(print.key(&a).lane, print.key(&b).lane);
         assert_ne!(print.key(&a).url, print.key(&b).url);
-        assert_eq!(print.host(&a), print.key(&b).host);
+        let mut keyer = Keyer::new(print);
+        for url in [&a, &b, &url("http://b.example/"), &a] {
+            assert_eq!(keyer.key(url), print.key(url));
+        }
     }
 
     #[test]
@@ -92,7 +158,20 @@ mod tests {
         let other = Fingerprinter::new(2);
         let a = url("http://a.example/");
         assert_ne!(print.key(&a), other.key(&a));
-        assert_ne!(print.name("a.example"), other.name("a.example"));
+        assert_ne!(print.lane("a.example"), other.lane("a.example"));
+    }
+
+    #[test]
+    fn a_lane_begins_with_its_partition() {
+        let print = Fingerprinter::new(3);
+        for site in ["a.example", "b.example", "10.0.0.1"] {
+            let partition = print.partition(site);
+            assert_eq!(Partition::of_lane(print.lane(site)), partition);
+            let below = print.lane(&format!("www.{site}"));
+            if site != "10.0.0.1" {
+                assert_eq!(Partition::of_lane(below), partition);
+            }
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod scope;
 mod seed;
 
 pub use base::Base;
-pub use fingerprint::{Fingerprinter, PARTITIONS, Partition, UrlKey};
+pub use fingerprint::{Fingerprinter, KeyedUrl, Keyer, PARTITIONS, Partition, UrlKey};
 pub use host::{Host, Scheme, site_of, suffix_list_version};
 pub use normal::{NORMALISER_VERSION, Url};
 pub use refusal::Refusal;

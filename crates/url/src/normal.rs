@@ -154,6 +154,10 @@ impl Url {
         &self.text
     }
 
+    pub fn into_string(self) -> String {
+        self.text.into_string()
+    }
+
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }

@@ -86,11 +86,11 @@ impl Scope {
             ScopeRule::Host => bare(seed.name()),
             ScopeRule::Domain => seed.site(),
         };
-        self.open.insert(self.print.name(opened));
+        self.open.insert(self.print.text(opened));
     }
 
     pub fn contains(&self, url: &Url) -> bool {
-        let has = |text: &str| self.open.contains(&self.print.name(text));
+        let has = |text: &str| self.open.contains(&self.print.text(text));
         match self.rule {
             ScopeRule::Any => true,
             ScopeRule::Page => has(url.as_str()),
