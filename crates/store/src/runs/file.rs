@@ -1,8 +1,9 @@
 //! Run files: written once, read at any place, gone when nobody needs them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::RunsError;
 use crate::disk::{AppendFile, Disk, ReadFile};
@@ -17,6 +18,8 @@ pub struct RunFolder {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     next: Arc<AtomicU64>,
+    /// Files in use, by name: whoever asks for one by its name gets the same.
+    shared: Arc<Mutex<HashMap<String, Weak<RunFile>>>>,
 }
 
 impl RunFolder {
@@ -29,6 +32,7 @@ impl RunFolder {
             disk,
             path: path.to_owned(),
             next: Arc::new(AtomicU64::new(last.map_or(1, |n| n + 1))),
+            shared: Arc::default(),
         })
     }
 
@@ -52,6 +56,27 @@ impl RunFolder {
         let run = self.run(name)?;
         run.keep(true);
         Ok(run)
+    }
+
+    /// A run that a manifest names, and perhaps more than once: it goes when
+    /// the last of its users lets it go.
+    pub fn shared(&self, name: &str) -> Result<Arc<RunFile>, RunsError> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = shared.get(name).and_then(Weak::upgrade) {
+            return Ok(run);
+        }
+        let run = Arc::new(self.existing(name)?);
+        shared.insert(name.to_owned(), Arc::downgrade(&run));
+        Ok(run)
+    }
+
+    /// Let others have this run by its name.
+    pub fn share(&self, run: RunFile) -> Arc<RunFile> {
+        let run = Arc::new(run);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|_, run| run.strong_count() > 0);
+        shared.insert(run.name.clone(), Arc::downgrade(&run));
+        run
     }
 
     /// Take away every run but these: what a crash left behind.

@@ -8,9 +8,14 @@
 //! a manifest. Runs that no manifest names are gone at the next start.
 
 mod file;
+pub mod table;
 mod worker;
 
 pub use file::{RunFile, RunFolder, RunWriter};
+pub use table::{
+    Compression, FilterOn, MemoryTable, RunState, RunTable, Snapshot, Table, TableConfig,
+    TableReader,
+};
 pub use worker::{Running, Worker};
 
 use std::io;
