@@ -1,8 +1,9 @@
 //! Run files: written once, read at any place, gone when nobody needs them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::RunsError;
 use crate::disk::{AppendFile, Disk, ReadFile};
@@ -17,6 +18,8 @@ pub struct RunFolder {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     next: Arc<AtomicU64>,
+    /// Runs that several users may open, each once for all of them.
+    shared: Arc<Mutex<HashMap<String, Weak<RunFile>>>>,
 }
 
 impl RunFolder {
@@ -29,6 +32,7 @@ impl RunFolder {
             disk,
             path: path.to_owned(),
             next: Arc::new(AtomicU64::new(last.map_or(1, |n| n + 1))),
+            shared: Arc::default(),
         })
     }
 
@@ -52,6 +56,28 @@ impl RunFolder {
         let run = self.run(name)?;
         run.keep(true);
         Ok(run)
+    }
+
+    /// A run that others may have open too: all of them get the same one, so
+    /// that it is removed only when nobody holds it.
+    pub fn shared(&self, name: &str) -> Result<Arc<RunFile>, RunsError> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = shared.get(name).and_then(Weak::upgrade) {
+            return Ok(run);
+        }
+        let run = Arc::new(self.run(name)?);
+        shared.retain(|_, run| run.strong_count() > 0);
+        shared.insert(name.to_owned(), Arc::downgrade(&run));
+        Ok(run)
+    }
+
+    /// Let others find this run by its name.
+    pub fn share(&self, run: RunFile) -> Arc<RunFile> {
+        let run = Arc::new(run);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|_, run| run.strong_count() > 0);
+        shared.insert(run.name().to_owned(), Arc::downgrade(&run));
+        run
     }
 
     /// Take away every run but these: what a crash left behind.
@@ -80,6 +106,7 @@ impl RunFolder {
             file,
             length,
             kept: AtomicBool::new(false),
+            holds: AtomicU64::new(0),
         })
     }
 }
@@ -133,6 +160,7 @@ pub struct RunFile {
     file: Box<dyn ReadFile>,
     length: u64,
     kept: AtomicBool,
+    holds: AtomicU64,
 }
 
 impl RunFile {
@@ -166,11 +194,22 @@ impl RunFile {
     pub fn keep(&self, kept: bool) {
         self.kept.store(kept, Ordering::Release);
     }
+
+    /// As `keep(true)`, counted: for a run that several snapshots name.
+    pub fn hold(&self) {
+        self.holds.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Take one hold back.
+    pub fn release(&self) {
+        self.holds.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Drop for RunFile {
     fn drop(&mut self) {
-        if !self.kept.load(Ordering::Acquire) {
+        let needed = self.kept.load(Ordering::Acquire) || self.holds.load(Ordering::Acquire) > 0;
+        if !needed {
             // Left behind, it costs space until the next start.
             let _ = self.disk.remove(&self.path);
         }

@@ -8,9 +8,11 @@
 //! a manifest. Runs that no manifest names are gone at the next start.
 
 mod file;
+pub mod keys;
 mod worker;
 
 pub use file::{RunFile, RunFolder, RunWriter};
+pub use keys::{KeyRunState, KeySet, KeySetConfig, KeySnapshot, Keys, MemoryKeys, Verdict};
 pub use worker::{Running, Worker};
 
 use std::io;
