@@ -76,8 +76,7 @@ pub struct KeyRun {
 }
 
 impl KeyRun {
-    pub fn open(folder: &RunFolder, state: &KeyRunState) -> Result<KeyRun, RunsError> {
-        let file = folder.shared(&state.name)?;
+    pub fn open(file: Arc<RunFile>, state: &KeyRunState) -> Result<KeyRun, RunsError> {
         let length = file.length();
         let footer_at = length
             .checked_sub(FOOTER_BYTES as u64)

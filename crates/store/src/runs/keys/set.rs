@@ -94,12 +94,13 @@ impl KeySet {
         runs: &[KeyRunState],
     ) -> Result<KeySet, RunsError> {
         let mut set = KeySet::new(folder, config, soon, merges);
-        let mut opened = Vec::new();
+        let mut opened = Vec::with_capacity(runs.len());
         for state in runs {
-            let run = KeyRun::open(folder, state)?;
-            // Held from now on, so that no error below removes a named file.
-            run.file.hold();
-            opened.push(run);
+            let file = folder.shared(&state.name)?;
+            // Before anything can fail: a run that a manifest names stays,
+            // damaged or not.
+            file.hold();
+            opened.push(KeyRun::open(file, state)?);
         }
         let keys = opened.iter().map(|run| run.keys).sum();
         let bytes = growth::bytes_for(keys, &set.config);
