@@ -66,6 +66,7 @@ impl RunFolder {
             return Ok(run);
         }
         let run = Arc::new(self.existing(name)?);
+        shared.retain(|_, run| run.strong_count() > 0);
         shared.insert(name.to_owned(), Arc::downgrade(&run));
         Ok(run)
     }
@@ -105,6 +106,7 @@ impl RunFolder {
             file,
             length,
             kept: AtomicBool::new(false),
+            holds: AtomicU64::new(0),
         })
     }
 }
@@ -158,6 +160,7 @@ pub struct RunFile {
     file: Box<dyn ReadFile>,
     length: u64,
     kept: AtomicBool,
+    holds: AtomicU64,
 }
 
 impl RunFile {
@@ -191,11 +194,22 @@ impl RunFile {
     pub fn keep(&self, kept: bool) {
         self.kept.store(kept, Ordering::Release);
     }
+
+    /// As `keep(true)`, counted: for a run that several snapshots name.
+    pub fn hold(&self) {
+        self.holds.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Take one hold back.
+    pub fn release(&self) {
+        self.holds.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Drop for RunFile {
     fn drop(&mut self) {
-        if !self.kept.load(Ordering::Acquire) {
+        let needed = self.kept.load(Ordering::Acquire) || self.holds.load(Ordering::Acquire) > 0;
+        if !needed {
             // Left behind, it costs space until the next start.
             let _ = self.disk.remove(&self.path);
         }

@@ -8,10 +8,12 @@
 //! a manifest. Runs that no manifest names are gone at the next start.
 
 mod file;
+pub mod keys;
 pub mod table;
 mod worker;
 
 pub use file::{RunFile, RunFolder, RunWriter};
+pub use keys::{KeyRunState, KeySet, KeySetConfig, KeySnapshot, Keys, MemoryKeys, Verdict};
 pub use table::{
     Compression, FilterOn, MemoryTable, RunState, RunTable, Snapshot, Table, TableConfig,
     TableReader,
