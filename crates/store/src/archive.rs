@@ -140,10 +140,12 @@ impl Archive {
                 )),
                 "warc.gz",
             ),
-            ArchiveFormat::Zstd => (
-                Compressor::Zstd(zstd::bulk::Compressor::new(1)?),
-                "warc.zst",
-            ),
+            ArchiveFormat::Zstd => {
+                let mut zstd = zstd::bulk::Compressor::new(1)?;
+                // As gzip has it: after a crash it tells garbage from content.
+                zstd.include_checksum(true)?;
+                (Compressor::Zstd(zstd), "warc.zst")
+            }
         };
         Ok(Some(Archive {
             disk,

@@ -2,9 +2,15 @@
 //! covered by one checksum.
 //!
 //! ```text
-//! magic 4 · version 2 · journal 2 · epoch 4 · count 4 · first sequence 8
+//! magic 4 · version 2 · journal 2 · epoch 4 · span 4 · first sequence 8
 //! · raw length 4 · stored length 4 · checksum 8 · zstd frame
 //! ```
+//!
+//! The span is how many sequences the group covers. In a *dense* group
+//! (version 1) each of them has a record. A *sparse* group (version 2) is what
+//! a rewritten journal is made of: some of its sequences have lost their
+//! records, and in front of each that is left stands how many were passed
+//! over. So positions stay true, and a gap *between* groups is always damage.
 
 use std::io;
 
@@ -15,7 +21,8 @@ use crate::record::{Position, Record};
 
 pub const HEADER: usize = 40;
 pub const MAGIC: [u8; 4] = *b"rjG\x01";
-const VERSION: u16 = 1;
+const DENSE: u16 = 1;
+const SPARSE: u16 = 2;
 /// A stated length above this is damage, not a group.
 const MAX_LENGTH: u32 = 256 << 20;
 
@@ -55,23 +62,100 @@ impl GroupBuilder {
 
     /// The finished bytes; the builder is empty again.
     pub fn finish(&mut self, first: Position) -> io::Result<Vec<u8>> {
-        let stored = self.compressor.compress(&self.raw)?;
-        let mut out = Vec::with_capacity(HEADER + stored.len());
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&first.journal.to_le_bytes());
-        out.extend_from_slice(&first.epoch.to_le_bytes());
-        out.extend_from_slice(&self.count.to_le_bytes());
-        out.extend_from_slice(&first.sequence.to_le_bytes());
-        out.extend_from_slice(&(self.raw.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(stored.len() as u32).to_le_bytes());
-        let checksum = checksum(&out, &stored);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        out.extend_from_slice(&stored);
+        let out = seal(&mut self.compressor, DENSE, first, self.count, &self.raw);
         self.raw.clear();
         self.count = 0;
-        Ok(out)
+        out
     }
+}
+
+/// A sparse group being gathered: records with the sequences they had.
+pub struct SparseBuilder {
+    first: Position,
+    /// The sequence after the last that is covered.
+    next: u64,
+    /// The sequence after the last record.
+    after_record: u64,
+    raw: Vec<u8>,
+    compressor: zstd::bulk::Compressor<'static>,
+}
+
+impl SparseBuilder {
+    /// A group that covers sequences from `first` on.
+    pub fn new(first: Position) -> io::Result<SparseBuilder> {
+        Ok(SparseBuilder {
+            first,
+            next: first.sequence,
+            after_record: first.sequence,
+            raw: Vec::new(),
+            // Written once and read often: worth more effort than a commit.
+            compressor: zstd::bulk::Compressor::new(3)?,
+        })
+    }
+
+    /// Whether the group is large enough to be written.
+    pub fn is_full(&self) -> bool {
+        self.raw.len() >= 256 << 10 || self.span() >= 1 << 24
+    }
+
+    fn span(&self) -> u64 {
+        self.next - self.first.sequence
+    }
+
+    /// Cover all sequences below this one.
+    pub fn cover_to(&mut self, next: u64) {
+        self.next = self.next.max(next);
+    }
+
+    /// Records come in the order of their sequences.
+    pub fn push(&mut self, sequence: u64, record: &[u8]) {
+        put_varint(&mut self.raw, sequence.saturating_sub(self.after_record));
+        put_varint(&mut self.raw, record.len() as u64);
+        self.raw.extend_from_slice(record);
+        self.after_record = sequence + 1;
+        self.cover_to(sequence + 1);
+    }
+
+    /// The group so far, if it covers anything; the next one begins there.
+    pub fn finish(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Ok(span) = u32::try_from(self.span()) else {
+            return Err(io::Error::other("a group cannot cover so many records"));
+        };
+        if span == 0 {
+            return Ok(None);
+        }
+        let out = seal(&mut self.compressor, SPARSE, self.first, span, &self.raw)?;
+        self.first.sequence = self.next;
+        self.after_record = self.next;
+        self.raw.clear();
+        Ok(Some(out))
+    }
+}
+
+fn seal(
+    compressor: &mut zstd::bulk::Compressor<'_>,
+    version: u16,
+    first: Position,
+    span: u32,
+    raw: &[u8],
+) -> io::Result<Vec<u8>> {
+    let stored = compressor.compress(raw)?;
+    if raw.len().max(stored.len()) > MAX_LENGTH as usize {
+        return Err(io::Error::other("the records are too large for one group"));
+    }
+    let mut out = Vec::with_capacity(HEADER + stored.len());
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&version.to_le_bytes());
+    out.extend_from_slice(&first.journal.to_le_bytes());
+    out.extend_from_slice(&first.epoch.to_le_bytes());
+    out.extend_from_slice(&span.to_le_bytes());
+    out.extend_from_slice(&first.sequence.to_le_bytes());
+    out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(stored.len() as u32).to_le_bytes());
+    let checksum = checksum(&out, &stored);
+    out.extend_from_slice(&checksum.to_le_bytes());
+    out.extend_from_slice(&stored);
+    Ok(out)
 }
 
 fn checksum(header: &[u8], stored: &[u8]) -> u64 {
@@ -84,8 +168,9 @@ fn checksum(header: &[u8], stored: &[u8]) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     pub first: Position,
-    pub count: u32,
-    pub raw_length: u32,
+    span: u32,
+    sparse: bool,
+    raw_length: u32,
     pub stored_length: u32,
     checksum: u64,
 }
@@ -96,26 +181,38 @@ impl Header {
         let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or([0; 4]));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or([0; 8]));
+        let version = u16_at(4);
         let header = Header {
             first: Position {
                 journal: u16_at(6),
                 epoch: u32_at(8),
                 sequence: u64_at(16),
             },
-            count: u32_at(12),
+            span: u32_at(12),
+            sparse: version == SPARSE,
             raw_length: u32_at(24),
             stored_length: u32_at(28),
             checksum: u64_at(32),
         };
         let sane = bytes[..4] == MAGIC
-            && u16_at(4) == VERSION
+            && (version == DENSE || version == SPARSE)
             && header.raw_length <= MAX_LENGTH
-            && header.stored_length <= MAX_LENGTH;
+            && header.stored_length <= MAX_LENGTH
+            && header
+                .first
+                .sequence
+                .checked_add(header.span.into())
+                .is_some();
         sane.then_some(header)
     }
 
     pub fn last_sequence(&self) -> u64 {
-        self.first.sequence + u64::from(self.count.max(1)) - 1
+        self.first.sequence + u64::from(self.span.max(1)) - 1
+    }
+
+    /// Bytes in the segment, header included.
+    pub fn length(&self) -> u64 {
+        HEADER as u64 + u64::from(self.stored_length)
     }
 
     pub fn verifies(&self, header_bytes: &[u8; HEADER], stored: &[u8]) -> bool {
@@ -144,9 +241,19 @@ impl Group {
         self.header.last_sequence()
     }
 
+    /// Whether the group was rewritten and may lack records.
+    pub fn is_sparse(&self) -> bool {
+        self.header.sparse
+    }
+
     /// Bytes in the segment, header included.
     pub(crate) fn stored_length(&self) -> u64 {
-        HEADER as u64 + u64::from(self.header.stored_length)
+        self.header.length()
+    }
+
+    /// Bytes of the records in memory.
+    pub(crate) fn raw_length(&self) -> usize {
+        self.raw.len()
     }
 
     /// Whether a text occurs anywhere in the group: spares decoding.
@@ -172,14 +279,17 @@ impl Group {
         })
     }
 
-    fn raw_records(&self) -> impl Iterator<Item = (Position, Result<&[u8], Malformed>)> + '_ {
+    /// Records as they are stored, with their places.
+    pub(crate) fn raw_records(
+        &self,
+    ) -> impl Iterator<Item = (Position, Result<&[u8], Malformed>)> + '_ {
         let mut cursor = Cursor(&self.raw);
         let mut sequence = self.header.first.sequence;
         std::iter::from_fn(move || {
             if cursor.is_empty() {
                 return None;
             }
-            let block = cursor.block();
+            let block = self.next_record(&mut cursor, &mut sequence);
             if block.is_err() {
                 cursor = Cursor(&[]);
             }
@@ -187,8 +297,84 @@ impl Group {
                 sequence,
                 ..self.header.first
             };
-            sequence += 1;
+            sequence = sequence.saturating_add(1);
             Some((position, block))
         })
+    }
+
+    fn next_record<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        sequence: &mut u64,
+    ) -> Result<&'a [u8], Malformed> {
+        if self.header.sparse {
+            let passed = cursor.varint()?;
+            *sequence = sequence.checked_add(passed).ok_or(Malformed)?;
+        }
+        // A record outside of what the group covers has no place.
+        if *sequence > self.last_sequence() {
+            return Err(Malformed);
+        }
+        cursor.block()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(sequence: u64) -> Position {
+        Position {
+            journal: 1,
+            epoch: 2,
+            sequence,
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Group {
+        let head = bytes.first_chunk().unwrap();
+        let header = Header::parse(head).unwrap();
+        assert!(header.verifies(head, &bytes[HEADER..]));
+        Group::decompress(header, &bytes[HEADER..]).unwrap()
+    }
+
+    #[test]
+    fn a_sparse_group_keeps_the_sequences_of_what_is_left() {
+        let mut builder = SparseBuilder::new(place(10)).unwrap();
+        builder.push(12, b"\x09twelve");
+        builder.push(13, b"\x09thirteen");
+        builder.push(90, b"\x09ninety");
+        builder.cover_to(101);
+        let group = read(&builder.finish().unwrap().unwrap());
+        assert!(group.is_sparse());
+        assert_eq!((group.first(), group.last_sequence()), (place(10), 100));
+        let found: Vec<_> = group
+            .raw_records()
+            .map(|(position, bytes)| (position, bytes.unwrap().to_vec()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (place(12), b"\x09twelve".to_vec()),
+                (place(13), b"\x09thirteen".to_vec()),
+                (place(90), b"\x09ninety".to_vec()),
+            ]
+        );
+        // The next group goes on where this one ended.
+        assert!(builder.finish().unwrap().is_none());
+        builder.push(101, b"\x09next");
+        assert_eq!(
+            read(&builder.finish().unwrap().unwrap()).first(),
+            place(101)
+        );
+    }
+
+    #[test]
+    fn a_group_may_cover_records_of_which_none_is_left() {
+        let mut builder = SparseBuilder::new(place(5)).unwrap();
+        builder.cover_to(8);
+        let group = read(&builder.finish().unwrap().unwrap());
+        assert_eq!(group.last_sequence(), 7);
+        assert_eq!(group.raw_records().count(), 0);
     }
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use crate::disk::{AppendFile, Disk};
 use crate::group::GroupBuilder;
-use crate::reader::JournalReader;
 use crate::record::{Position, Record};
+use crate::segment::{Segment, segment_name, segments_in};
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -23,6 +23,20 @@ pub enum JournalError {
          nothing was changed: restore the file from a copy"
     )]
     Corrupt { path: PathBuf, offset: u64 },
+    #[error("journal: {path} is damaged at byte {offset}: restore the file from a copy")]
+    Damaged { path: PathBuf, offset: u64 },
+    #[error("journal: the record at {position} in {} is not one", folder.display())]
+    Malformed { folder: PathBuf, position: Position },
+    #[error(
+        "journal {journal} ends at record {found}, but record {synced} was written and synced: \
+         restore the folder {folder} from a copy, or make the state again from what is left"
+    )]
+    Lost {
+        folder: PathBuf,
+        journal: u16,
+        found: u64,
+        synced: u64,
+    },
 }
 
 impl JournalError {
@@ -32,25 +46,23 @@ impl JournalError {
     }
 }
 
-pub fn segment_name(first: Position) -> String {
-    format!(
-        "j{:05}-e{:08}-{:020}.rj",
-        first.journal, first.epoch, first.sequence
-    )
-}
-
 pub struct Journal {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
+    /// The first sequence of this writer.
+    first: u64,
     next: Position,
     /// The open segment and its path.
     segment: Option<(PathBuf, Box<dyn AppendFile>)>,
     group: GroupBuilder,
     roll_bytes: u64,
+    synced: Option<Position>,
 }
 
 impl Journal {
-    /// A journal that goes on after its last record, in a new epoch.
+    /// A journal that goes on after its last record, in a new epoch. Torn
+    /// tails have been cut by then, so the headers of the last segment that
+    /// has any tell where that is.
     pub fn begin(
         disk: Arc<dyn Disk>,
         folder: &Path,
@@ -58,14 +70,11 @@ impl Journal {
         epoch: u32,
         roll_bytes: u64,
     ) -> Result<Journal, JournalError> {
-        let mut reader = JournalReader::open(Arc::clone(&disk), folder, journal, 0);
-        let mut sequence = 1;
-        while let Some(header) = reader.skip_group()? {
-            sequence = header.last_sequence() + 1;
-        }
+        let sequence = last_sequence(&*disk, folder, journal)? + 1;
         Ok(Journal {
             disk,
             folder: folder.to_owned(),
+            first: sequence,
             next: Position {
                 journal,
                 epoch,
@@ -74,6 +83,7 @@ impl Journal {
             segment: None,
             group: GroupBuilder::new().map_err(JournalError::io(folder))?,
             roll_bytes,
+            synced: None,
         })
     }
 
@@ -118,15 +128,47 @@ impl Journal {
         if file.length() >= self.roll_bytes {
             file.sync().map_err(JournalError::io(path))?;
             self.segment = None;
+            self.synced = self.last();
         }
         Ok(())
     }
 
     /// Make everything committed survive a loss of power.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        match &mut self.segment {
-            Some((path, file)) => file.sync().map_err(JournalError::io(path)),
-            None => Ok(()),
+        if let Some((path, file)) = &mut self.segment {
+            file.sync().map_err(JournalError::io(path))?;
+        }
+        self.synced = self.last();
+        Ok(())
+    }
+
+    /// The last record that this writer synced: what a checkpoint notes, so
+    /// that the next start looks only at what stands behind it.
+    pub fn synced(&self) -> Option<Position> {
+        self.synced
+    }
+
+    /// The last record that this writer committed.
+    fn last(&self) -> Option<Position> {
+        (self.next.sequence > self.first).then(|| Position {
+            sequence: self.next.sequence - 1,
+            ..self.next
+        })
+    }
+}
+
+/// The last sequence of a journal, 0 if it has none.
+pub(crate) fn last_sequence(
+    disk: &dyn Disk,
+    folder: &Path,
+    journal: u16,
+) -> Result<u64, JournalError> {
+    for (first, name) in segments_in(disk, folder)?.iter().rev() {
+        if first.journal == journal
+            && let Some(last) = Segment::open(disk, folder, name)?.last_sequence()?
+        {
+            return Ok(last);
         }
     }
+    Ok(0)
 }

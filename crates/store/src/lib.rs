@@ -17,12 +17,15 @@ mod fate;
 mod group;
 mod journal;
 mod memory_disk;
+mod positions;
 mod reader;
 mod record;
 mod recovery;
 pub mod runs;
+mod segment;
 mod visit;
 mod warc;
+mod warc_reader;
 
 pub use archive::{Archive, ArchiveFormat, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
@@ -33,7 +36,10 @@ pub use fate::{Fate, Outcome, State};
 pub use group::Group;
 pub use journal::{Journal, JournalError};
 pub use memory_disk::MemoryDisk;
+pub use positions::Positions;
 pub use reader::{JournalReader, journals_in};
-pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
+pub use record::{
+    Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed, Superseded,
+};
 pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};
 pub use warc::{Capture, Revisit, payload_digest};

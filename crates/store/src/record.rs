@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
 use crate::fate::Fate;
-use crate::visit::Visit;
+use crate::visit::{Extent, Visit, decode_extent, encode_extent};
 
 /// A place in a journal. Recovery begins a new epoch, so a place that was cut
 /// off can never be mistaken for one written later.
@@ -89,6 +89,17 @@ impl Control {
     pub const STOPPED: &str = "stopped";
 }
 
+/// What stays of visits that a later visit of the same URL has made
+/// unnecessary: the parts of the archive that they brought. It stands at the
+/// place of one of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Superseded {
+    pub visits: u64,
+    /// Records that lie side by side are one extent here.
+    pub extents: Vec<Extent>,
+    pub unknown: Unknown,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     Epoch(EpochStart),
@@ -97,6 +108,7 @@ pub enum Record {
     Admitted(Admitted),
     HostEvent(HostEvent),
     Control(Control),
+    Superseded(Superseded),
     /// A kind of record that a later version knows.
     Other {
         kind: u8,
@@ -105,6 +117,15 @@ pub enum Record {
 }
 
 impl Record {
+    /// The parts of the archive that this record commits.
+    pub fn extents(&self) -> &[Extent] {
+        match self {
+            Record::Visit(visit) => &visit.extents,
+            Record::Superseded(superseded) => &superseded.extents,
+            _ => &[],
+        }
+    }
+
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.kind());
         let mut fields = Fields(out);
@@ -137,6 +158,16 @@ impl Record {
                 fields.text(3, &r.detail);
                 fields.unknown(&r.unknown);
             }
+            Record::Superseded(r) => {
+                fields.number(1, r.visits);
+                let mut block = Vec::new();
+                for extent in &r.extents {
+                    block.clear();
+                    encode_extent(&mut block, extent);
+                    fields.bytes(2, &block);
+                }
+                fields.unknown(&r.unknown);
+            }
             Record::Other { bytes, .. } => out.extend_from_slice(bytes),
         }
     }
@@ -150,6 +181,7 @@ impl Record {
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
             6 => Record::Control(decode_control(rest)?),
+            7 => Record::Superseded(decode_superseded(rest)?),
             kind => Record::Other {
                 kind,
                 bytes: rest.to_vec(),
@@ -165,6 +197,7 @@ impl Record {
             Record::Admitted(_) => 4,
             Record::HostEvent(_) => 5,
             Record::Control(_) => 6,
+            Record::Superseded(_) => 7,
             Record::Other { kind, .. } => *kind,
         }
     }
@@ -174,11 +207,7 @@ impl Admitted {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut fields = Fields(out);
         if let Some(source) = self.source {
-            let mut place = Vec::new();
-            put_varint(&mut place, u64::from(source.journal));
-            put_varint(&mut place, u64::from(source.epoch));
-            put_varint(&mut place, source.sequence);
-            fields.bytes(1, &place);
+            fields.bytes(1, &encode_position(source));
         }
         fields.text(2, &self.via);
         fields.number(3, u64::from(self.depth));
@@ -220,7 +249,15 @@ impl Admitted {
     }
 }
 
-fn decode_position(value: Value<'_>) -> Result<Position, Malformed> {
+pub(crate) fn encode_position(position: Position) -> Vec<u8> {
+    let mut place = Vec::new();
+    put_varint(&mut place, u64::from(position.journal));
+    put_varint(&mut place, u64::from(position.epoch));
+    put_varint(&mut place, position.sequence);
+    place
+}
+
+pub(crate) fn decode_position(value: Value<'_>) -> Result<Position, Malformed> {
     let mut cursor = Cursor(value.bytes()?);
     Ok(Position {
         journal: cursor.varint()? as u16,
@@ -287,6 +324,19 @@ fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
     Ok(record)
 }
 
+fn decode_superseded(bytes: &[u8]) -> Result<Superseded, Malformed> {
+    let mut record = Superseded::default();
+    record.unknown = read_fields(bytes, |field, value| {
+        match field {
+            1 => record.visits = value.number()?,
+            2 => record.extents.push(decode_extent(value.bytes()?)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(record)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +348,11 @@ mod tests {
         visit.status = 503;
         visit.payload_digest = Some([7; 20]);
         visit.content = Some(u128::MAX - 5);
+        visit.links_of = Some(Position {
+            journal: 1,
+            epoch: 2,
+            sequence: 300,
+        });
         visit.extents.push(Extent {
             file: "a.warc.gz".into(),
             offset: 9,
@@ -333,6 +388,15 @@ mod tests {
                     fate: Fate::Queued,
                 }],
                 ..Admitted::default()
+            }),
+            Record::Superseded(Superseded {
+                visits: 2,
+                extents: vec![Extent {
+                    file: "a.warc.gz".into(),
+                    offset: 9,
+                    length: 300,
+                }],
+                ..Superseded::default()
             }),
             Record::Other {
                 kind: 200,

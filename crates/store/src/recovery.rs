@@ -1,19 +1,27 @@
 //! What a crash tore is cut off before anything else is read.
 //!
-//! A journal group that is not whole was not committed. Nor was one that
-//! names archive records which are not there: the archive is synced before
+//! A journal group that is not whole was not committed. Nor was one whose
+//! archive records are not there or not whole: the archive is synced before
 //! the journal, so only a group that was never synced can be in that state,
 //! and whatever stands after it was not synced either.
+//!
+//! What is accepted is synced before the next epoch begins. So everything of
+//! an epoch before the last has been checked and is durable, and only the
+//! last epoch's archive records are read again; of earlier ones it is enough
+//! that they lie within their files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, ReadFile};
 use crate::group::Group;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
-use crate::record::Record;
+use crate::record::{Position, Record};
+use crate::segment::segments_in;
+use crate::visit::{Extent, Visit};
+use crate::warc_reader::{DigestCheck, Flaw, Packing, read_record};
 
 impl Journal {
     /// Cut every journal in the folder to what was committed, and say which
@@ -23,29 +31,58 @@ impl Journal {
         folder: &Path,
         archive: &Path,
     ) -> Result<u32, JournalError> {
-        let mut files = ArchiveLengths {
+        Journal::recover_from(disk, folder, archive, &[])
+    }
+
+    /// As `recover`, but what stands at or before these positions, the last
+    /// synced of their journals, is known to be good and not looked at.
+    pub fn recover_from(
+        disk: &Arc<dyn Disk>,
+        folder: &Path,
+        archive: &Path,
+        synced: &[Position],
+    ) -> Result<u32, JournalError> {
+        // By the names, not the records: an epoch that lost all its records
+        // was used all the same.
+        let last_epoch = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
+        let mut files = ArchiveFiles {
             disk: &**disk,
             folder: archive,
-            lengths: HashMap::new(),
+            open: HashMap::new(),
+            to_sync: BTreeSet::new(),
         };
         for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
-            let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
+            let mark = synced.iter().filter(|p| p.journal == journal);
+            let mark = mark.map(|p| p.sequence).max().unwrap_or(0);
+            let found = last_sequence(&**disk, folder, journal)?;
+            if found < mark {
+                return Err(JournalError::Lost {
+                    folder: folder.to_owned(),
+                    journal,
+                    found,
+                    synced: mark,
+                });
+            }
+            let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, mark + 1);
             let mut torn_at = None;
             while let Some(group) = reader.next_group()? {
-                if !files.hold(&group) {
+                if !files.hold(&group, mark, last_epoch)? {
                     torn_at = reader.place_before(&group);
                     break;
                 }
             }
             match torn_at {
                 Some((segment, offset)) => cut_from(disk, folder, journal, &segment, offset)?,
-                None => reader.cut_torn_tails()?,
+                None => reader.cut_torn_tail()?,
             }
         }
-        // By the names, not the records: an epoch that lost all its records
-        // was used all the same.
-        let last = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
-        Ok(last + 1)
+        files.sync()?;
+        for (first, name) in segments_in(&**disk, folder)? {
+            if first.epoch == last_epoch {
+                sync_file(&**disk, &folder.join(name))?;
+            }
+        }
+        Ok(last_epoch + 1)
     }
 }
 
@@ -57,11 +94,14 @@ fn cut_from(
     segment: &str,
     offset: u64,
 ) -> Result<(), JournalError> {
-    let names = disk.list(folder).map_err(JournalError::io(folder))?;
-    let prefix = format!("j{journal:05}-");
-    for name in names.iter().filter(|name| name.starts_with(&prefix)) {
+    // From the end backwards: if this is interrupted, what is left is still
+    // a journal without a hole.
+    for (first, name) in segments_in(&**disk, folder)?.iter().rev() {
+        if first.journal != journal {
+            continue;
+        }
         let length = match name.as_str().cmp(segment) {
-            std::cmp::Ordering::Less => continue,
+            std::cmp::Ordering::Less => break,
             std::cmp::Ordering::Equal => offset,
             std::cmp::Ordering::Greater => 0,
         };
@@ -71,32 +111,86 @@ fn cut_from(
     Ok(())
 }
 
-/// How long the archive's files are, each asked once.
-struct ArchiveLengths<'a> {
-    disk: &'a dyn Disk,
-    folder: &'a Path,
-    lengths: HashMap<String, u64>,
+fn sync_file(disk: &dyn Disk, path: &Path) -> Result<(), JournalError> {
+    let synced = disk.append(path).and_then(|mut file| file.sync());
+    synced.map_err(JournalError::io(path))
 }
 
-impl ArchiveLengths<'_> {
-    /// Whether every archive record that a group names lies within its file.
-    fn hold(&mut self, group: &Group) -> bool {
-        group.records().all(|(_, record)| match record {
-            Ok(Record::Visit(visit)) => visit
-                .extents
-                .iter()
-                .all(|extent| extent.offset + extent.length <= self.length(&extent.file)),
-            _ => true,
-        })
+/// The archive's files that the journals name, each opened once.
+struct ArchiveFiles<'a> {
+    disk: &'a dyn Disk,
+    folder: &'a Path,
+    open: HashMap<String, Option<(Box<dyn ReadFile>, u64)>>,
+    to_sync: BTreeSet<String>,
+}
+
+/// Files that are open at a time.
+const OPEN_FILES: usize = 64;
+
+impl ArchiveFiles<'_> {
+    /// Whether every archive record that a group names is there; those of the
+    /// last epoch are read.
+    fn hold(&mut self, group: &Group, mark: u64, last_epoch: u32) -> Result<bool, JournalError> {
+        for (position, record) in group.records() {
+            let Ok(Record::Visit(visit)) = record else {
+                continue;
+            };
+            if position.sequence <= mark {
+                continue;
+            }
+            for extent in &visit.extents {
+                if !self.holds(&visit, extent, position.epoch == last_epoch)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
-    fn length(&mut self, name: &str) -> u64 {
-        if let Some(length) = self.lengths.get(name) {
-            return *length;
+    fn holds(&mut self, visit: &Visit, extent: &Extent, read: bool) -> Result<bool, JournalError> {
+        let Some(end) = extent.offset.checked_add(extent.length) else {
+            return Ok(false);
+        };
+        let path = self.folder.join(&extent.file);
+        let Some((file, length)) = self.file(&extent.file) else {
+            return Ok(false);
+        };
+        if end > *length {
+            return Ok(false);
         }
-        let file = self.disk.open(&self.folder.join(name));
-        let length = file.and_then(|file| file.length()).unwrap_or(0);
-        self.lengths.insert(name.to_owned(), length);
-        length
+        let Some(packing) = Packing::of(&extent.file).filter(|_| read) else {
+            return Ok(true);
+        };
+        let whole = match read_record(&**file, extent.offset, end, packing) {
+            Ok(record) => {
+                record.stored_length == extent.length
+                    && record.target == visit.url
+                    && (record.checksummed || record.digest != DigestCheck::Differs)
+            }
+            Err(Flaw::Io(error)) => return Err(JournalError::Io { path, error }),
+            Err(_) => false,
+        };
+        self.to_sync.insert(extent.file.clone());
+        Ok(whole)
+    }
+
+    fn file(&mut self, name: &str) -> Option<&(Box<dyn ReadFile>, u64)> {
+        if self.open.len() >= OPEN_FILES && !self.open.contains_key(name) {
+            self.open.clear();
+        }
+        let entry = self.open.entry(name.to_owned()).or_insert_with(|| {
+            let file = self.disk.open(&self.folder.join(name)).ok()?;
+            let length = file.length().ok()?;
+            Some((file, length))
+        });
+        entry.as_ref()
+    }
+
+    /// Before the journal, as always.
+    fn sync(&self) -> Result<(), JournalError> {
+        for name in &self.to_sync {
+            sync_file(self.disk, &self.folder.join(name))?;
+        }
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, put_text, put_varint, read_fields};
 use crate::fate::{Fate, Outcome};
+use crate::record::{Position, decode_position, encode_position};
 
 /// Who brought the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,6 +85,9 @@ pub struct Visit {
     pub extents: Vec<Extent>,
     pub facts: Vec<Fact>,
     pub links: Vec<LinkRecord>,
+    /// An earlier visit that has these links; then `links` is empty. It is to
+    /// be one with links of its own, so that nobody follows a long row.
+    pub links_of: Option<Position>,
     pub unknown: Unknown,
 }
 
@@ -115,6 +119,7 @@ impl Visit {
             extents: Vec::new(),
             facts: Vec::new(),
             links: Vec::new(),
+            links_of: None,
             unknown: Unknown::default(),
         }
     }
@@ -145,9 +150,7 @@ impl Visit {
         let mut block = Vec::new();
         for extent in &self.extents {
             block.clear();
-            put_text(&mut block, &extent.file);
-            put_varint(&mut block, extent.offset);
-            put_varint(&mut block, extent.length);
+            encode_extent(&mut block, extent);
             fields.bytes(21, &block);
         }
         for fact in &self.facts {
@@ -179,6 +182,9 @@ impl Visit {
         }
         fields.bytes(23, &block);
         fields.number(24, u64::from(self.redirects));
+        if let Some(earlier) = self.links_of {
+            fields.bytes(25, &encode_position(earlier));
+        }
         fields.unknown(&self.unknown);
     }
 
@@ -211,6 +217,7 @@ impl Visit {
                 22 => visit.facts.push(decode_fact(value.bytes()?)?),
                 23 => visit.links = decode_links(value.bytes()?)?,
                 24 => visit.redirects = value.number()? as u32,
+                25 => visit.links_of = Some(decode_position(value)?),
                 _ => return Ok(false),
             }
             Ok(true)
@@ -242,7 +249,13 @@ fn origin_from_code(code: u64) -> Origin {
     }
 }
 
-fn decode_extent(bytes: &[u8]) -> Result<Extent, Malformed> {
+pub(crate) fn encode_extent(out: &mut Vec<u8>, extent: &Extent) {
+    put_text(out, &extent.file);
+    put_varint(out, extent.offset);
+    put_varint(out, extent.length);
+}
+
+pub(crate) fn decode_extent(bytes: &[u8]) -> Result<Extent, Malformed> {
     let mut cursor = Cursor(bytes);
     Ok(Extent {
         file: cursor.text()?.to_owned(),
