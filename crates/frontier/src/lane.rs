@@ -1,8 +1,7 @@
 //! A lane: the URLs that wait for one host name, whatever their scheme and
 //! port. HTTP and HTTPS of a name share a lane, and so share their pace.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +12,19 @@ use rhumb_url::{Url, UrlKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneId(pub u64);
 
+/// A URL's place in its lane: lower goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    pub priority: u64,
+    /// No two URLs of a lane have the same.
+    pub sequence: u64,
+}
+
 /// A URL that waits for its visit.
 #[derive(Debug, Clone)]
 pub struct Queued {
     pub key: UrlKey,
+    pub place: Place,
     pub url: Url,
     pub depth: u32,
     /// Redirects in a row that led here.
@@ -27,36 +35,13 @@ pub struct Queued {
     pub via: Arc<str>,
 }
 
-pub(crate) struct Entry {
-    pub priority: u64,
-    pub sequence: u64,
-    pub item: Queued,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Reversed: the heap's greatest is the one to go first.
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        (other.priority, other.sequence).cmp(&(self.priority, self.sequence))
-    }
-}
-
+/// A lane on the bench.
 #[derive(Default)]
 pub(crate) struct Lane {
-    pub queue: BinaryHeap<Entry>,
+    /// The first of its URLs.
+    pub head: BTreeMap<Place, Queued>,
+    /// From this place on its URLs are only on disk.
+    pub beyond: Option<Place>,
     /// Turns under way.
     pub taken: usize,
     /// No turn begins before this.
@@ -65,12 +50,39 @@ pub(crate) struct Lane {
     pub next_request_at: Duration,
     /// The host's own wish for a longer delay than the configured one.
     pub own_delay: Duration,
-    /// It has its one entry in the timing heap.
-    pub scheduled: bool,
+    /// Its one entry in the timing heap that counts.
+    pub scheduled: Option<u64>,
     /// It stands in an address's row and is not to be taken.
     pub waits_for_address: bool,
     /// A seat at an address that was handed to this lane while it waited.
     pub seat: Option<IpAddr>,
     /// Visits that failed in a row.
     pub failures: u32,
+    /// Why it is not visited any more; empty while it is.
+    pub given_up: String,
+}
+
+impl Lane {
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.beyond.is_none()
+    }
+
+    /// Nobody is at work on it, or about to be.
+    pub fn is_idle(&self) -> bool {
+        self.taken == 0 && self.seat.is_none() && !self.waits_for_address
+    }
+
+    /// A URL has come that is in the queue on disk: keep it at hand, if it
+    /// belongs to the beginning.
+    pub fn arrive(&mut self, item: Queued, most: usize) {
+        if self.beyond.is_some_and(|beyond| item.place >= beyond) {
+            return;
+        }
+        self.head.insert(item.place, item);
+        if self.head.len() > most
+            && let Some((place, _)) = self.head.pop_last()
+        {
+            self.beyond = Some(place);
+        }
+    }
 }

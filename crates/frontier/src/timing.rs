@@ -1,12 +1,13 @@
-//! The bench of lanes and the timing heap: *take* and *put back*.
+//! The timing heap: *take* and *put back*.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::lane::{Entry, Lane, LaneId, Queued};
-use crate::order::Order;
+use rhumb_store::runs::RunsError;
+
+use crate::frontier::Frontier;
+use crate::lane::{LaneId, Queued};
 
 /// When to look again for a lane that others are visiting.
 const BUSY_AGAIN: Duration = Duration::from_millis(50);
@@ -54,111 +55,36 @@ impl Turn {
     }
 }
 
-pub struct Frontier {
-    order: Order,
-    pace: Pace,
-    lanes: HashMap<LaneId, Lane>,
-    heap: BinaryHeap<Reverse<(Duration, u64, LaneId)>>,
-    sequence: u64,
-    queued: usize,
-    /// Every name that ever had a URL here.
-    names: HashSet<LaneId>,
-    /// No lane is taken before this, whether known now or not.
-    floor: Duration,
-}
-
 impl Frontier {
-    pub fn new(order: Order, pace: Pace) -> Frontier {
-        Frontier {
-            order,
-            pace,
-            lanes: HashMap::new(),
-            heap: BinaryHeap::new(),
-            sequence: 0,
-            queued: 0,
-            names: HashSet::new(),
-            floor: Duration::ZERO,
-        }
-    }
-
-    /// URLs that wait.
-    pub fn queued(&self) -> usize {
-        self.queued
-    }
-
-    /// Names that have URLs waiting, a turn under way, or a delay to keep.
-    pub fn lanes(&self) -> usize {
-        self.lanes.len()
-    }
-
-    /// Names that ever had a URL here.
-    pub fn names(&self) -> usize {
-        self.names.len()
-    }
-
-    /// A name whose URLs have all been visited before.
-    pub fn know(&mut self, lane: LaneId) {
-        self.names.insert(lane);
-    }
-
-    /// Put a URL into its lane's queue.
-    pub fn admit(&mut self, lane: LaneId, item: Queued) {
-        self.sequence += 1;
-        let entry = Entry {
-            priority: self.order.priority(item.depth, self.sequence),
-            sequence: self.sequence,
-            item,
-        };
-        self.names.insert(lane);
-        self.lanes.entry(lane).or_default().queue.push(entry);
-        self.queued += 1;
-        self.schedule(lane);
-    }
-
-    /// No turn of this lane begins before `earliest`.
-    pub fn hold(&mut self, lane: LaneId, earliest: Duration) {
-        let entry = self.lanes.entry(lane).or_default();
-        entry.next_allowed_at = entry.next_allowed_at.max(earliest);
-        self.schedule(lane);
-    }
-
-    /// No turn of any lane begins before `earliest`.
-    pub fn hold_all(&mut self, earliest: Duration) {
-        self.floor = self.floor.max(earliest);
-    }
-
-    /// The host asks for more time between visits than is configured.
-    /// Then a turn is one visit more at the most.
-    pub fn set_own_delay(&mut self, turn: &mut Turn, delay: Duration) {
-        if !delay.is_zero() {
-            turn.visits_left = turn.visits_left.min(1);
-        }
-        if let Some(lane) = self.lanes.get_mut(&turn.lane) {
-            lane.own_delay = lane.own_delay.max(delay);
-        }
-    }
-
     /// Take the lane whose time has come first, if any has.
-    pub fn take(&mut self, now: Duration) -> Option<Turn> {
+    pub fn take(&mut self, now: Duration) -> Result<Option<Turn>, RunsError> {
+        self.fill_bench(now)?;
         if now < self.floor {
-            return None;
+            return Ok(None);
         }
-        while let Some(&Reverse((due, _, id))) = self.heap.peek() {
+        while let Some(&Reverse((due, sequence, id))) = self.heap.peek() {
             if due > now {
-                return None;
+                break;
             }
             self.heap.pop();
             let Some(lane) = self.lanes.get_mut(&id) else {
                 continue;
             };
-            lane.scheduled = false;
+            if lane.scheduled != Some(sequence) {
+                continue;
+            }
+            lane.scheduled = None;
             if lane.next_allowed_at > now || lane.taken >= self.pace.per_host {
                 self.schedule(id);
                 continue;
             }
-            if lane.queue.is_empty() {
-                if lane.taken == 0 && lane.seat.is_none() {
-                    self.lanes.remove(&id);
+            self.refill(id)?;
+            let Some(lane) = self.lanes.get_mut(&id) else {
+                continue;
+            };
+            if lane.head.is_empty() {
+                if lane.is_idle() {
+                    self.leave_bench(id, now);
                 }
                 continue;
             }
@@ -175,42 +101,55 @@ impl Frontier {
                 seat: lane.seat.take(),
             };
             self.schedule(id);
-            return Some(turn);
+            return Ok(Some(turn));
         }
-        None
+        self.grow_bench();
+        Ok(None)
     }
 
     /// Take this very lane for one visit, whether it has URLs waiting or not.
-    /// The error says when to try again.
-    pub fn take_this(&mut self, lane: LaneId, now: Duration) -> Result<Turn, Duration> {
-        let entry = self.lanes.entry(lane).or_default();
+    /// The inner error says when to try again.
+    pub fn take_this(
+        &mut self,
+        lane: LaneId,
+        now: Duration,
+    ) -> Result<Result<Turn, Duration>, RunsError> {
+        self.enter_bench(lane, now)?;
+        let Some(entry) = self.lanes.get_mut(&lane) else {
+            return Ok(Err(now + BUSY_AGAIN));
+        };
         let delay = self.pace.delay.max(entry.own_delay);
         if entry.taken >= self.pace.per_host || entry.waits_for_address {
-            return Err(now + delay.max(BUSY_AGAIN));
+            return Ok(Err(now + delay.max(BUSY_AGAIN)));
         }
         let earliest = entry.next_allowed_at.max(self.floor);
         if earliest > now {
-            return Err(earliest);
+            return Ok(Err(earliest));
         }
         entry.taken += 1;
         entry.next_allowed_at = now + delay;
-        Ok(Turn {
+        Ok(Ok(Turn {
             lane,
             visits_left: 1,
             seat: None,
-        })
+        }))
     }
 
-    /// The URL this turn would visit next.
-    pub fn peek(&self, turn: &Turn) -> Option<&Queued> {
-        Some(&self.lanes.get(&turn.lane)?.queue.peek()?.item)
+    /// Whether this turn's lane has another URL at hand.
+    pub fn has_more(&self, turn: &Turn) -> bool {
+        self.lanes.get(&turn.lane).is_some_and(|l| !l.is_empty())
     }
 
-    /// The URL this turn visits next: it leaves the queue.
-    pub fn pop(&mut self, turn: &Turn) -> Option<Queued> {
-        let entry = self.lanes.get_mut(&turn.lane)?.queue.pop()?;
-        self.queued -= 1;
-        Some(entry.item)
+    /// The URL this turn visits next: it leaves the queue's head, and is in
+    /// flight until `finish` or `give_back`.
+    pub fn pop(&mut self, turn: &Turn) -> Result<Option<Queued>, RunsError> {
+        self.refill(turn.lane)?;
+        let lane = self.lanes.get_mut(&turn.lane);
+        let Some((_, item)) = lane.and_then(|lane| lane.head.pop_first()) else {
+            return Ok(None);
+        };
+        self.out.insert(item.key, (item.url.clone(), item.place));
+        Ok(Some(item))
     }
 
     /// When this turn may send a request. Turns are taken a delay apart, but
@@ -232,9 +171,14 @@ impl Frontier {
             return;
         };
         lane.taken = lane.taken.saturating_sub(1);
-        let delay = self.pace.delay.max(lane.own_delay);
-        lane.next_allowed_at = lane.next_allowed_at.max(now + delay).max(earliest);
-        self.schedule(turn.lane);
+        let usual = now + self.pace.delay.max(lane.own_delay);
+        lane.next_allowed_at = lane.next_allowed_at.max(usual).max(earliest);
+        if earliest > usual {
+            self.save_row(turn.lane);
+        }
+        if !self.make_room(turn.lane, now) {
+            self.schedule(turn.lane);
+        }
     }
 
     /// End a turn in which nothing was asked of the host: the lane waits in
@@ -247,33 +191,33 @@ impl Frontier {
     }
 
     /// A seat at its address was handed to this lane, for use from `earliest`
-    /// on. `false` if the lane is gone: the seat must go to another.
+    /// on. `false` if the lane has no use for it: the seat must go to another.
     pub fn wake(&mut self, lane: LaneId, seat: IpAddr, earliest: Duration) -> bool {
-        match self.lanes.get_mut(&lane) {
-            Some(entry) if entry.waits_for_address && !entry.queue.is_empty() => {
-                entry.waits_for_address = false;
-                entry.seat = Some(seat);
-                entry.next_allowed_at = entry.next_allowed_at.max(earliest);
-                self.schedule(lane);
-                true
-            }
-            Some(entry) => {
-                entry.waits_for_address = false;
-                self.schedule(lane);
-                false
-            }
-            None => false,
+        let Some(entry) = self.lanes.get_mut(&lane) else {
+            return false;
+        };
+        let wanted = entry.waits_for_address && !entry.is_empty();
+        entry.waits_for_address = false;
+        if wanted {
+            entry.seat = Some(seat);
+            entry.next_allowed_at = entry.next_allowed_at.max(earliest);
         }
+        self.schedule(lane);
+        wanted
     }
 
-    /// Count a visit that failed, or forget the failures after a good one.
-    /// Returns how many have failed in a row.
-    pub fn note_failure(&mut self, lane: LaneId, failed: bool) -> u32 {
-        let Some(lane) = self.lanes.get_mut(&lane) else {
-            return 0;
-        };
-        lane.failures = if failed { lane.failures + 1 } else { 0 };
-        lane.failures
+    /// The host asks for more time between visits than is configured.
+    /// Then a turn is one visit more at the most.
+    pub fn set_own_delay(&mut self, turn: &mut Turn, delay: Duration) {
+        if !delay.is_zero() {
+            turn.visits_left = turn.visits_left.min(1);
+        }
+        if let Some(lane) = self.lanes.get_mut(&turn.lane)
+            && lane.own_delay < delay
+        {
+            lane.own_delay = delay;
+            self.save_row(turn.lane);
+        }
     }
 
     /// When the next lane may be taken.
@@ -282,23 +226,18 @@ impl Frontier {
         first.map(|Reverse((due, _, _))| self.floor.max(*due))
     }
 
-    /// The URLs that wait, lane by lane, in no particular order.
-    pub fn waiting(&self) -> impl Iterator<Item = &Queued> {
-        let entries = self.lanes.values().flat_map(|lane| lane.queue.iter());
-        entries.map(|entry| &entry.item)
-    }
-
     /// Give the lane its one entry in the heap, if it may be taken at all.
-    fn schedule(&mut self, id: LaneId) {
+    pub(crate) fn schedule(&mut self, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(&id) else {
             return;
         };
-        if lane.scheduled || lane.waits_for_address || lane.taken >= self.pace.per_host {
+        let held = lane.waits_for_address || lane.taken >= self.pace.per_host;
+        if lane.scheduled.is_some() || held {
             return;
         }
-        lane.scheduled = true;
-        self.sequence += 1;
+        self.entries_in_heap += 1;
+        lane.scheduled = Some(self.entries_in_heap);
         self.heap
-            .push(Reverse((lane.next_allowed_at, self.sequence, id)));
+            .push(Reverse((lane.next_allowed_at, self.entries_in_heap, id)));
     }
 }

@@ -10,7 +10,7 @@
 
 mod archive;
 mod clock;
-mod codec;
+pub mod codec;
 mod directory;
 mod disk;
 mod fate;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::{Keys, Verdict};
+use super::{KeySnapshot, Keys, Verdict};
 use crate::runs::RunsError;
 
 #[derive(Default)]
@@ -35,5 +35,17 @@ impl Keys for MemoryKeys {
 
     fn contains(&self, key: u128) -> Result<bool, RunsError> {
         Ok(self.keys.contains(&key))
+    }
+
+    fn is_congested(&self) -> bool {
+        false
+    }
+
+    fn snapshot(&mut self) -> Option<KeySnapshot> {
+        None
+    }
+
+    fn due(&self) -> Option<Duration> {
+        None
     }
 }

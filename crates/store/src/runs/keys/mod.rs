@@ -130,4 +130,11 @@ pub trait Keys {
     fn count(&self) -> u64;
     /// Exact and at once: may read the disk.
     fn contains(&self, key: u128) -> Result<bool, RunsError>;
+    /// The owner should hold back new keys until `tend` has caught up.
+    fn is_congested(&self) -> bool;
+    /// All that was entered so far; `None` from a set that keeps nothing on
+    /// disk.
+    fn snapshot(&mut self) -> Option<KeySnapshot>;
+    /// When `tend` should be called at the latest, if nothing else happens.
+    fn due(&self) -> Option<Duration>;
 }

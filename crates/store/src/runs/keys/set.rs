@@ -282,4 +282,16 @@ impl Keys for KeySet {
         }
         Ok(false)
     }
+
+    fn is_congested(&self) -> bool {
+        KeySet::is_congested(self)
+    }
+
+    fn snapshot(&mut self) -> Option<KeySnapshot> {
+        Some(KeySet::snapshot(self))
+    }
+
+    fn due(&self) -> Option<Duration> {
+        KeySet::due(self)
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::{RunsError, Table, range};
+use super::{RunsError, Snapshot, Table, range};
 
 #[derive(Default)]
 pub struct MemoryTable {
@@ -66,5 +66,17 @@ impl Table for MemoryTable {
             }
         }
         Ok(())
+    }
+
+    fn tend(&mut self) -> Result<(), RunsError> {
+        Ok(())
+    }
+
+    fn is_congested(&self) -> bool {
+        false
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        None
     }
 }

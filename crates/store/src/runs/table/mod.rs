@@ -52,4 +52,12 @@ pub trait Table: Send {
         to: &[u8],
         with: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), RunsError>;
+    /// To be called often: takes in what background work has done, and never
+    /// waits.
+    fn tend(&mut self) -> Result<(), RunsError>;
+    /// The owner should hold back what is new until `tend` has caught up.
+    fn is_congested(&self) -> bool;
+    /// All that was put so far, as of this moment; `None` from a table that
+    /// keeps nothing on disk.
+    fn snapshot(&mut self) -> Option<Snapshot>;
 }

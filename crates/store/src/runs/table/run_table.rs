@@ -377,4 +377,16 @@ impl Table for RunTable {
     ) -> Result<(), RunsError> {
         view::scan(self.buffers(), &self.runs, from, to, with)
     }
+
+    fn tend(&mut self) -> Result<(), RunsError> {
+        RunTable::tend(self)
+    }
+
+    fn is_congested(&self) -> bool {
+        RunTable::is_congested(self)
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        Some(RunTable::snapshot(self))
+    }
 }

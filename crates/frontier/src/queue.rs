@@ -1,0 +1,139 @@
+//! The queue on disk: every URL that was admitted and whose visit is not yet
+//! committed, by lane and by its place in the lane.
+//!
+//! It is the truth; what lanes hold in memory is a copy of its beginning. So
+//! a crash loses nothing that is in it, and a lane may be dropped from memory
+//! at any time.
+
+use std::sync::Arc;
+
+use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
+use rhumb_store::runs::{RunsError, Snapshot, Table};
+use rhumb_url::{Url, UrlKey};
+
+use crate::lane::{LaneId, Place, Queued};
+
+const KEY: usize = 24;
+
+pub struct UrlQueue {
+    table: Box<dyn Table>,
+    value: Vec<u8>,
+}
+
+fn key_of(lane: LaneId, place: Place) -> [u8; KEY] {
+    let mut key = [0; KEY];
+    key[..8].copy_from_slice(&lane.0.to_be_bytes());
+    key[8..16].copy_from_slice(&place.priority.to_be_bytes());
+    key[16..].copy_from_slice(&place.sequence.to_be_bytes());
+    key
+}
+
+/// The first key behind a lane; empty behind the last.
+fn end_of(lane: LaneId) -> Vec<u8> {
+    let next = lane.0.checked_add(1);
+    next.map_or(Vec::new(), |next| next.to_be_bytes().to_vec())
+}
+
+fn parse_key(key: &[u8]) -> Option<(LaneId, Place)> {
+    let part = |at: usize| Some(u64::from_be_bytes(*key.get(at..)?.first_chunk()?));
+    let place = Place {
+        priority: part(8)?,
+        sequence: part(16)?,
+    };
+    Some((LaneId(part(0)?), place))
+}
+
+impl UrlQueue {
+    pub fn new(table: Box<dyn Table>) -> UrlQueue {
+        UrlQueue {
+            table,
+            value: Vec::new(),
+        }
+    }
+
+    pub fn put(&mut self, item: &Queued) {
+        self.value.clear();
+        encode(item, &mut self.value);
+        let key = key_of(LaneId(item.key.lane), item.place);
+        self.table.put(&key, &self.value);
+    }
+
+    pub fn remove(&mut self, lane: LaneId, place: Place) {
+        self.table.remove(&key_of(lane, place));
+    }
+
+    /// Hand over a lane's URLs from a place on, until `with` says stop.
+    pub fn read(
+        &self,
+        lane: LaneId,
+        from: Place,
+        with: &mut dyn FnMut(Queued) -> bool,
+    ) -> Result<(), RunsError> {
+        self.scan(&key_of(lane, from), &end_of(lane), with)
+    }
+
+    /// Hand over all URLs, lane by lane.
+    pub fn read_all(&self, with: &mut dyn FnMut(Queued) -> bool) -> Result<(), RunsError> {
+        self.scan(&[], &[], with)
+    }
+
+    /// The first lane at or behind this one that has anything, and the
+    /// priority of its first URL.
+    pub fn next_lane(&self, from: LaneId) -> Result<Option<(LaneId, u64)>, RunsError> {
+        let mut found = None;
+        self.table.scan(&from.0.to_be_bytes(), &[], &mut |key, _| {
+            found = parse_key(key).map(|(lane, place)| (lane, place.priority));
+            false
+        })?;
+        Ok(found)
+    }
+
+    fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        with: &mut dyn FnMut(Queued) -> bool,
+    ) -> Result<(), RunsError> {
+        self.table.scan(from, to, &mut |key, value| {
+            match parse_key(key).and_then(|(lane, place)| decode(lane, place, value).ok()) {
+                Some(item) => with(item),
+                // Not written by this version: left alone.
+                None => true,
+            }
+        })
+    }
+
+    pub fn tend(&mut self) -> Result<(), RunsError> {
+        self.table.tend()
+    }
+
+    pub fn is_congested(&self) -> bool {
+        self.table.is_congested()
+    }
+
+    pub fn snapshot(&mut self) -> Option<Snapshot> {
+        self.table.snapshot()
+    }
+}
+
+fn encode(item: &Queued, out: &mut Vec<u8>) {
+    out.extend_from_slice(&item.key.url.to_le_bytes());
+    put_varint(out, u64::from(item.depth));
+    put_varint(out, u64::from(item.redirects));
+    put_text(out, item.url.as_str());
+    put_text(out, &item.via);
+}
+
+fn decode(lane: LaneId, place: Place, value: &[u8]) -> Result<Queued, Malformed> {
+    let mut cursor = Cursor(value);
+    let url = u64::from_le_bytes(cursor.take(8)?.try_into().map_err(|_| Malformed)?);
+    Ok(Queued {
+        key: UrlKey { lane: lane.0, url },
+        place,
+        depth: cursor.varint()? as u32,
+        redirects: cursor.varint()? as u32,
+        attempts: 0,
+        url: Url::from_normal(cursor.text()?).map_err(|_| Malformed)?,
+        via: Arc::from(cursor.text()?),
+    })
+}
