@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
 use crate::fate::Fate;
-use crate::visit::{Extent, Visit, decode_extent, encode_extent};
+use crate::visit::{Extent, VISIT_KIND, Visit, decode_extent, encode_extent};
 
 /// A place in a journal. Recovery begins a new epoch, so a place that was cut
 /// off can never be mistaken for one written later.
@@ -87,6 +87,8 @@ pub struct Control {
 impl Control {
     /// The command that a clean stop leaves as a journal's last record.
     pub const STOPPED: &str = "stopped";
+    /// The command of a takedown; its detail says what and how much.
+    pub const FORGOTTEN: &str = "forgotten";
 }
 
 /// What stays of visits that a later visit of the same URL has made
@@ -99,6 +101,9 @@ pub struct Superseded {
     pub extents: Vec<Extent>,
     pub unknown: Unknown,
 }
+
+/// The kind byte of an encoded [`Superseded`].
+const SUPERSEDED_KIND: u8 = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
@@ -124,6 +129,11 @@ impl Record {
             Record::Superseded(superseded) => &superseded.extents,
             _ => &[],
         }
+    }
+
+    /// Whether encoded bytes are such a record, without decoding them.
+    pub(crate) fn is_superseded(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&SUPERSEDED_KIND)
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
@@ -177,11 +187,11 @@ impl Record {
         Ok(match kind {
             1 => Record::Epoch(decode_epoch(rest)?),
             2 => Record::Seed(decode_seed(rest)?),
-            3 => Record::Visit(Box::new(Visit::decode(rest)?)),
+            VISIT_KIND => Record::Visit(Box::new(Visit::decode(rest)?)),
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
             6 => Record::Control(decode_control(rest)?),
-            7 => Record::Superseded(decode_superseded(rest)?),
+            SUPERSEDED_KIND => Record::Superseded(decode_superseded(rest)?),
             kind => Record::Other {
                 kind,
                 bytes: rest.to_vec(),
@@ -193,11 +203,11 @@ impl Record {
         match self {
             Record::Epoch(_) => 1,
             Record::Seed(_) => 2,
-            Record::Visit(_) => 3,
+            Record::Visit(_) => VISIT_KIND,
             Record::Admitted(_) => 4,
             Record::HostEvent(_) => 5,
             Record::Control(_) => 6,
-            Record::Superseded(_) => 7,
+            Record::Superseded(_) => SUPERSEDED_KIND,
             Record::Other { kind, .. } => *kind,
         }
     }

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, ReadFile};
+use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
@@ -42,6 +43,8 @@ impl Journal {
         archive: &Path,
         synced: &[Position],
     ) -> Result<u32, JournalError> {
+        // Until a takedown is carried out, extents may not be true.
+        finish_forget(&**disk, folder, archive)?;
         // By the names, not the records: an epoch that lost all its records
         // was used all the same.
         let last_epoch = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;

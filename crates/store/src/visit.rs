@@ -91,6 +91,9 @@ pub struct Visit {
     pub unknown: Unknown,
 }
 
+/// The kind byte of an encoded visit.
+pub(crate) const VISIT_KIND: u8 = 3;
+
 impl Visit {
     /// A visit about which nothing is known yet but its URL.
     pub fn new(url: &str, depth: u32, outcome: Outcome, time: Timestamp) -> Visit {
@@ -122,6 +125,26 @@ impl Visit {
             links_of: None,
             unknown: Unknown::default(),
         }
+    }
+
+    /// The URL and the visit referred to of an encoded record, if it is a
+    /// visit: for passes over all of them.
+    pub(crate) fn glance(record: &[u8]) -> Result<Option<(&str, Option<Position>)>, Malformed> {
+        let Some((&VISIT_KIND, mut fields)) = record
+            .split_first()
+            .map(|(kind, rest)| (kind, Cursor(rest)))
+        else {
+            return Ok(None);
+        };
+        let (mut url, mut links_of) = ("", None);
+        while let Some((field, value)) = fields.field()? {
+            match field {
+                1 => url = std::str::from_utf8(value.bytes()?).map_err(|_| Malformed)?,
+                25 => links_of = Some(decode_position(value)?),
+                _ => {}
+            }
+        }
+        Ok(Some((url, links_of)))
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
