@@ -27,6 +27,8 @@ mod recovery;
 mod rewrite;
 pub mod runs;
 mod segment;
+mod superseded;
+mod verify;
 mod visit;
 mod warc;
 mod warc_reader;
@@ -44,9 +46,9 @@ pub use journal::{Journal, JournalError};
 pub use memory_disk::MemoryDisk;
 pub use positions::Positions;
 pub use reader::{JournalReader, journals_in};
-pub use record::{
-    Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed, Superseded,
-};
+pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
+pub use superseded::Superseded;
+pub use verify::{Finding, Severity, VerifyCounts, verify_journal};
 pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};
 pub use warc::{Capture, Revisit, payload_digest};
 pub use warc_reader::Flaw;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
 use crate::fate::Fate;
-use crate::visit::{Extent, VISIT_KIND, Visit, decode_extent, encode_extent};
+use crate::superseded::{SUPERSEDED_KIND, Superseded};
+use crate::visit::{Extent, VISIT_KIND, Visit};
 
 /// A place in a journal. Recovery begins a new epoch, so a place that was cut
 /// off can never be mistaken for one written later.
@@ -91,20 +92,6 @@ impl Control {
     pub const FORGOTTEN: &str = "forgotten";
 }
 
-/// What stays of visits that a later visit of the same URL has made
-/// unnecessary: the parts of the archive that they brought. It stands at the
-/// place of one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Superseded {
-    pub visits: u64,
-    /// Records that lie side by side are one extent here.
-    pub extents: Vec<Extent>,
-    pub unknown: Unknown,
-}
-
-/// The kind byte of an encoded [`Superseded`].
-const SUPERSEDED_KIND: u8 = 7;
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     Epoch(EpochStart),
@@ -168,16 +155,7 @@ impl Record {
                 fields.text(3, &r.detail);
                 fields.unknown(&r.unknown);
             }
-            Record::Superseded(r) => {
-                fields.number(1, r.visits);
-                let mut block = Vec::new();
-                for extent in &r.extents {
-                    block.clear();
-                    encode_extent(&mut block, extent);
-                    fields.bytes(2, &block);
-                }
-                fields.unknown(&r.unknown);
-            }
+            Record::Superseded(superseded) => superseded.encode(out),
             Record::Other { bytes, .. } => out.extend_from_slice(bytes),
         }
     }
@@ -191,7 +169,7 @@ impl Record {
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
             6 => Record::Control(decode_control(rest)?),
-            SUPERSEDED_KIND => Record::Superseded(decode_superseded(rest)?),
+            SUPERSEDED_KIND => Record::Superseded(Superseded::decode(rest)?),
             kind => Record::Other {
                 kind,
                 bytes: rest.to_vec(),
@@ -327,19 +305,6 @@ fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
             1 => record.time = Timestamp(value.number()?),
             2 => record.command = value.text()?,
             3 => record.detail = value.text()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    })?;
-    Ok(record)
-}
-
-fn decode_superseded(bytes: &[u8]) -> Result<Superseded, Malformed> {
-    let mut record = Superseded::default();
-    record.unknown = read_fields(bytes, |field, value| {
-        match field {
-            1 => record.visits = value.number()?,
-            2 => record.extents.push(decode_extent(value.bytes()?)?),
             _ => return Ok(false),
         }
         Ok(true)

@@ -123,9 +123,12 @@ fn sync_file(disk: &dyn Disk, path: &Path) -> Result<(), JournalError> {
 struct ArchiveFiles<'a> {
     disk: &'a dyn Disk,
     folder: &'a Path,
-    open: HashMap<String, Option<(Box<dyn ReadFile>, u64)>>,
+    open: HashMap<String, Option<OpenFile>>,
     to_sync: BTreeSet<String>,
 }
+
+/// A file and its length.
+type OpenFile = (Box<dyn ReadFile>, u64);
 
 /// Files that are open at a time.
 const OPEN_FILES: usize = 64;
@@ -177,7 +180,7 @@ impl ArchiveFiles<'_> {
         Ok(whole)
     }
 
-    fn file(&mut self, name: &str) -> Option<&(Box<dyn ReadFile>, u64)> {
+    fn file(&mut self, name: &str) -> Option<&OpenFile> {
         if self.open.len() >= OPEN_FILES && !self.open.contains_key(name) {
             self.open.clear();
         }

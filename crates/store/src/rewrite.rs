@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::disk::{AppendFile, Disk};
 use crate::group::{Group, SparseBuilder};
 use crate::journal::JournalError;
-use crate::record::{Position, Record, Superseded};
+use crate::record::{Position, Record};
 use crate::segment::Segment;
+use crate::superseded::Superseded;
 use crate::visit::Extent;
 
 /// Records are gathered to this size before they are written as a group.
@@ -32,8 +33,10 @@ pub enum Verdict {
     },
 }
 
+/// Says what is to become of a record, from its place and its bytes.
+pub type Judge<'a> = dyn FnMut(Position, &[u8]) -> Result<Verdict, JournalError> + 'a;
+
 pub struct Rewritten {
-    pub bytes_before: u64,
     pub bytes_after: u64,
     /// Whether any record is not what it was.
     pub changed: bool,
@@ -45,7 +48,7 @@ pub fn rewrite(
     folder: &Path,
     name: &str,
     to: &Path,
-    judge: &mut dyn FnMut(Position, &[u8]) -> Result<Verdict, JournalError>,
+    judge: &mut Judge<'_>,
 ) -> Result<Rewritten, JournalError> {
     let mut segment = Segment::open(&**disk, folder, name)?;
     let mut output = Output {
@@ -75,7 +78,6 @@ pub fn rewrite(
     output.write_gathered()?;
     output.sync()?;
     Ok(Rewritten {
-        bytes_before: segment.length()?,
         bytes_after: output.file.length(),
         changed: output.changed,
     })
@@ -94,7 +96,7 @@ impl Output<'_> {
         &mut self,
         group: &Group,
         folder: &Path,
-        judge: &mut dyn FnMut(Position, &[u8]) -> Result<Verdict, JournalError>,
+        judge: &mut Judge<'_>,
     ) -> Result<(), JournalError> {
         for (position, bytes) in group.raw_records() {
             let bytes = bytes.map_err(|_| JournalError::Malformed {
@@ -196,19 +198,5 @@ impl Gathered {
         }
         builder.cover_to(self.next);
         builder.finish()
-    }
-}
-
-impl Superseded {
-    /// Extents that touch become one.
-    fn add(&mut self, extent: Extent) {
-        if let Some(last) = self.extents.last_mut()
-            && last.file == extent.file
-            && last.offset.checked_add(last.length) == Some(extent.offset)
-        {
-            last.length += extent.length;
-            return;
-        }
-        self.extents.push(extent);
     }
 }

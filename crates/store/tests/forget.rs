@@ -66,9 +66,17 @@ fn write(place: &Place, format: ArchiveFormat) {
     }
 }
 
-/// What stands of the pages that stay: position, archive records as they are
-/// in the files, and links that lead to pages that stay.
-fn kept(place: &Place) -> BTreeMap<Position, (String, Vec<Vec<u8>>, Vec<String>)> {
+/// What stands of a page that stays.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    url: String,
+    /// Archive records as they are in the files.
+    records: Vec<Vec<u8>>,
+    /// Links that lead to pages that stay.
+    links: Vec<String>,
+}
+
+fn kept(place: &Place) -> BTreeMap<Position, Kept> {
     let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
     let mut kept = BTreeMap::new();
     for (position, visit) in place.visits() {
@@ -79,14 +87,19 @@ fn kept(place: &Place) -> BTreeMap<Position, (String, Vec<Vec<u8>>, Vec<String>)
             let file = place.disk.read(&place.warc().join(&extent.file)).unwrap();
             file[extent.offset as usize..][..extent.length as usize].to_vec()
         });
+        let records = records.collect();
         let links = positions.links_of(&visit).unwrap().expect("its links");
         let links = links.into_iter().map(|link| link.url);
-        let value = (
-            visit.url.clone(),
-            records.collect(),
-            links.filter(|url| !matches(url)).collect(),
+        let links = links.filter(|url| !matches(url)).collect();
+        let url = visit.url;
+        kept.insert(
+            position,
+            Kept {
+                url,
+                records,
+                links,
+            },
         );
-        kept.insert(position, value);
     }
     kept
 }

@@ -9,8 +9,9 @@ use super::archive::Cuts;
 use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::positions::Positions;
-use crate::record::{Admitted, Position, Record, Superseded};
+use crate::record::{Admitted, Position, Record};
 use crate::rewrite::Verdict;
+use crate::superseded::Superseded;
 use crate::visit::{Extent, FactValue, Visit};
 
 /// What is said of a page whose content was stored with a forgotten one.
