@@ -114,6 +114,16 @@ pub struct Recovered {
     own_delays: HashMap<(usize, LaneId), Duration>,
 }
 
+impl Recovered {
+    /// Also of superseded visits: what they archived stays.
+    fn note_extents(&mut self, record: &Record) {
+        for extent in record.extents() {
+            let end = self.archive_ends.entry(extent.file.clone()).or_default();
+            *end = (*end).max(extent.offset + extent.length);
+        }
+    }
+}
+
 impl Recovery<'_> {
     pub fn run(&mut self, shards: &mut [ShardState]) -> Result<Recovered, JournalError> {
         let mut result = Recovered::default();
@@ -160,6 +170,7 @@ impl Recovery<'_> {
                 _ => None,
             };
             stops.insert(position.journal, stopped);
+            result.note_extents(&record);
             match record {
                 Record::Visit(visit) => {
                     let Ok(url) = Url::from_normal(&visit.url) else {
@@ -167,7 +178,7 @@ impl Recovery<'_> {
                     };
                     done.insert(self.print.key(&url));
                     result.visits += 1;
-                    self.note_visit(&visit, result);
+                    self.note_visit(&visit);
                 }
                 Record::HostEvent(event) => {
                     let Ok(url) = Url::parse(&format!("{}/", event.host)) else {
@@ -192,13 +203,9 @@ impl Recovery<'_> {
         Ok((done, stopped))
     }
 
-    fn note_visit(&self, visit: &Visit, result: &mut Recovered) {
+    fn note_visit(&self, visit: &Visit) {
         let duplicate = self.content.enter(visit);
         self.counters.apply(visit, duplicate);
-        for extent in &visit.extents {
-            let end = result.archive_ends.entry(extent.file.clone()).or_default();
-            *end = (*end).max(extent.offset + extent.length);
-        }
     }
 
     /// Pass two: everything ever admitted is in the set; what is not done

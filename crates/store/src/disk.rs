@@ -41,6 +41,9 @@ pub trait Disk: Send + Sync {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Put a whole file in place in one step, durably.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Give a synced file another name in its folder, taking the place of
+    /// what has that name, in one step, durably.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Cut a file to a length it already has or exceeds.
     fn cut(&self, path: &Path, length: u64) -> io::Result<()>;
     /// Take a file away.
@@ -133,6 +136,11 @@ impl Disk for RealDisk {
         file.sync_all()?;
         fs::rename(&fresh, path)?;
         self.sync_folder(path.parent().unwrap_or(Path::new(".")))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)?;
+        self.sync_folder(to.parent().unwrap_or(Path::new(".")))
     }
 
     fn cut(&self, path: &Path, length: u64) -> io::Result<()> {

@@ -93,11 +93,6 @@ impl SparseBuilder {
         })
     }
 
-    /// Whether the group is large enough to be written.
-    pub fn is_full(&self) -> bool {
-        self.raw.len() >= 256 << 10 || self.span() >= 1 << 24
-    }
-
     fn span(&self) -> u64 {
         self.next - self.first.sequence
     }
@@ -204,6 +199,11 @@ impl Header {
                 .checked_add(header.span.into())
                 .is_some();
         sane.then_some(header)
+    }
+
+    /// A group that a later version wrote is none of ours to cut away.
+    pub fn is_of_later_version(bytes: &[u8; HEADER]) -> bool {
+        bytes[..4] == MAGIC && u16::from_le_bytes([bytes[4], bytes[5]]) > SPARSE
     }
 
     pub fn last_sequence(&self) -> u64 {

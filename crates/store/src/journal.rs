@@ -25,6 +25,11 @@ pub enum JournalError {
     Corrupt { path: PathBuf, offset: u64 },
     #[error("journal: {path} is damaged at byte {offset}: restore the file from a copy")]
     Damaged { path: PathBuf, offset: u64 },
+    #[error(
+        "journal: {path} has records at byte {offset} that a later version of the program wrote; \
+         use that version"
+    )]
+    LaterVersion { path: PathBuf, offset: u64 },
     #[error("journal: the record at {position} in {} is not one", folder.display())]
     Malformed { folder: PathBuf, position: Position },
     #[error(

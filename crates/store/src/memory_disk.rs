@@ -168,6 +168,14 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.spend_write()?;
+        let content = inner.files.remove(from).ok_or_else(|| missing(from))?;
+        inner.files.insert(to.to_owned(), content);
+        Ok(())
+    }
+
     fn cut(&self, path: &Path, length: u64) -> io::Result<()> {
         let mut inner = self.lock();
         inner.spend_write()?;

@@ -93,7 +93,7 @@ impl JournalReader {
             return Ok(());
         }
         let path = segment.path();
-        if segment.good_group_after(segment.offset)? {
+        if segment.good_group_after(segment.offset)?.is_some() {
             return Err(JournalError::Corrupt {
                 path: path.to_owned(),
                 offset: segment.offset,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
 use crate::fate::Fate;
-use crate::visit::{Extent, Visit, decode_extent, encode_extent};
+use crate::superseded::{SUPERSEDED_KIND, Superseded};
+use crate::visit::{Extent, VISIT_KIND, Visit};
 
 /// A place in a journal. Recovery begins a new epoch, so a place that was cut
 /// off can never be mistaken for one written later.
@@ -38,6 +39,10 @@ pub struct EpochStart {
 pub struct Seed {
     pub url: String,
     pub time: Timestamp,
+    /// Its sequence in the queue; 0 if it had been seen before.
+    pub sequence: u64,
+    /// The code of the order it was queued by.
+    pub order: u8,
     pub unknown: Unknown,
 }
 
@@ -58,6 +63,10 @@ pub struct Admitted {
     /// Redirects in a row that led here.
     pub redirects: u32,
     pub time: Timestamp,
+    /// The first one's sequence in the queue; the others follow.
+    pub sequence: u64,
+    /// The code of the order they were queued by.
+    pub order: u8,
     pub entries: Vec<Admission>,
     pub unknown: Unknown,
 }
@@ -72,6 +81,10 @@ pub struct HostEvent {
     pub detail: String,
     /// The time between visits that the host asks for.
     pub delay: Duration,
+    /// The status of the answer that told it, 0 if there was none.
+    pub status: u16,
+    /// The robots.txt, as far as it was read.
+    pub body: Vec<u8>,
     pub unknown: Unknown,
 }
 
@@ -87,17 +100,8 @@ pub struct Control {
 impl Control {
     /// The command that a clean stop leaves as a journal's last record.
     pub const STOPPED: &str = "stopped";
-}
-
-/// What stays of visits that a later visit of the same URL has made
-/// unnecessary: the parts of the archive that they brought. It stands at the
-/// place of one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Superseded {
-    pub visits: u64,
-    /// Records that lie side by side are one extent here.
-    pub extents: Vec<Extent>,
-    pub unknown: Unknown,
+    /// The command of a takedown; its detail says what and how much.
+    pub const FORGOTTEN: &str = "forgotten";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +130,11 @@ impl Record {
         }
     }
 
+    /// Whether encoded bytes are such a record, without decoding them.
+    pub(crate) fn is_superseded(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&SUPERSEDED_KIND)
+    }
+
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.kind());
         let mut fields = Fields(out);
@@ -140,6 +149,8 @@ impl Record {
             Record::Seed(r) => {
                 fields.text(1, &r.url);
                 fields.number(2, r.time.0);
+                fields.number(3, r.sequence);
+                fields.number(4, u64::from(r.order));
                 fields.unknown(&r.unknown);
             }
             Record::Visit(visit) => visit.encode(out),
@@ -150,6 +161,8 @@ impl Record {
                 fields.text(3, &r.event);
                 fields.text(4, &r.detail);
                 fields.number(5, r.delay.as_micros() as u64);
+                fields.number(6, u64::from(r.status));
+                fields.bytes(7, &r.body);
                 fields.unknown(&r.unknown);
             }
             Record::Control(r) => {
@@ -158,16 +171,7 @@ impl Record {
                 fields.text(3, &r.detail);
                 fields.unknown(&r.unknown);
             }
-            Record::Superseded(r) => {
-                fields.number(1, r.visits);
-                let mut block = Vec::new();
-                for extent in &r.extents {
-                    block.clear();
-                    encode_extent(&mut block, extent);
-                    fields.bytes(2, &block);
-                }
-                fields.unknown(&r.unknown);
-            }
+            Record::Superseded(superseded) => superseded.encode(out),
             Record::Other { bytes, .. } => out.extend_from_slice(bytes),
         }
     }
@@ -177,11 +181,11 @@ impl Record {
         Ok(match kind {
             1 => Record::Epoch(decode_epoch(rest)?),
             2 => Record::Seed(decode_seed(rest)?),
-            3 => Record::Visit(Box::new(Visit::decode(rest)?)),
+            VISIT_KIND => Record::Visit(Box::new(Visit::decode(rest)?)),
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
             6 => Record::Control(decode_control(rest)?),
-            7 => Record::Superseded(decode_superseded(rest)?),
+            SUPERSEDED_KIND => Record::Superseded(Superseded::decode(rest)?),
             kind => Record::Other {
                 kind,
                 bytes: rest.to_vec(),
@@ -193,11 +197,11 @@ impl Record {
         match self {
             Record::Epoch(_) => 1,
             Record::Seed(_) => 2,
-            Record::Visit(_) => 3,
+            Record::Visit(_) => VISIT_KIND,
             Record::Admitted(_) => 4,
             Record::HostEvent(_) => 5,
             Record::Control(_) => 6,
-            Record::Superseded(_) => 7,
+            Record::Superseded(_) => SUPERSEDED_KIND,
             Record::Other { kind, .. } => *kind,
         }
     }
@@ -219,6 +223,8 @@ impl Admitted {
         }
         fields.bytes(5, &block);
         fields.number(6, u64::from(self.redirects));
+        fields.number(7, self.sequence);
+        fields.number(8, u64::from(self.order));
         fields.unknown(&self.unknown);
     }
 
@@ -231,6 +237,8 @@ impl Admitted {
                 3 => record.depth = value.number()? as u32,
                 4 => record.time = Timestamp(value.number()?),
                 6 => record.redirects = value.number()? as u32,
+                7 => record.sequence = value.number()?,
+                8 => record.order = value.number()? as u8,
                 5 => {
                     let mut cursor = Cursor(value.bytes()?);
                     while !cursor.is_empty() {
@@ -287,6 +295,8 @@ fn decode_seed(bytes: &[u8]) -> Result<Seed, Malformed> {
         match field {
             1 => record.url = value.text()?,
             2 => record.time = Timestamp(value.number()?),
+            3 => record.sequence = value.number()?,
+            4 => record.order = value.number()? as u8,
             _ => return Ok(false),
         }
         Ok(true)
@@ -303,6 +313,8 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
             3 => record.event = value.text()?,
             4 => record.detail = value.text()?,
             5 => record.delay = Duration::from_micros(value.number()?),
+            6 => record.status = value.number()? as u16,
+            7 => record.body = value.bytes()?.to_vec(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -317,19 +329,6 @@ fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
             1 => record.time = Timestamp(value.number()?),
             2 => record.command = value.text()?,
             3 => record.detail = value.text()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    })?;
-    Ok(record)
-}
-
-fn decode_superseded(bytes: &[u8]) -> Result<Superseded, Malformed> {
-    let mut record = Superseded::default();
-    record.unknown = read_fields(bytes, |field, value| {
-        match field {
-            1 => record.visits = value.number()?,
-            2 => record.extents.push(decode_extent(value.bytes()?)?),
             _ => return Ok(false),
         }
         Ok(true)

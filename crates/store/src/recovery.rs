@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, ReadFile};
+use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
@@ -42,6 +43,8 @@ impl Journal {
         archive: &Path,
         synced: &[Position],
     ) -> Result<u32, JournalError> {
+        // Until a takedown is carried out, extents may not be true.
+        finish_forget(&**disk, folder, archive)?;
         // By the names, not the records: an epoch that lost all its records
         // was used all the same.
         let last_epoch = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
@@ -120,9 +123,12 @@ fn sync_file(disk: &dyn Disk, path: &Path) -> Result<(), JournalError> {
 struct ArchiveFiles<'a> {
     disk: &'a dyn Disk,
     folder: &'a Path,
-    open: HashMap<String, Option<(Box<dyn ReadFile>, u64)>>,
+    open: HashMap<String, Option<OpenFile>>,
     to_sync: BTreeSet<String>,
 }
+
+/// A file and its length.
+type OpenFile = (Box<dyn ReadFile>, u64);
 
 /// Files that are open at a time.
 const OPEN_FILES: usize = 64;
@@ -174,7 +180,7 @@ impl ArchiveFiles<'_> {
         Ok(whole)
     }
 
-    fn file(&mut self, name: &str) -> Option<&(Box<dyn ReadFile>, u64)> {
+    fn file(&mut self, name: &str) -> Option<&OpenFile> {
         if self.open.len() >= OPEN_FILES && !self.open.contains_key(name) {
             self.open.clear();
         }

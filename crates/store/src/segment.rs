@@ -8,6 +8,9 @@ use crate::group::{HEADER, Header, MAGIC};
 use crate::journal::JournalError;
 use crate::record::Position;
 
+/// How much of a damaged file is looked through at a time.
+const SEARCH_WINDOW: usize = 1 << 20;
+
 pub fn segment_name(first: Position) -> String {
     format!(
         "j{:05}-e{:08}-{:020}.rj",
@@ -92,6 +95,12 @@ impl Segment {
         }
         let mut bytes = [0; HEADER];
         self.read_at(offset, &mut bytes)?;
+        if Header::is_of_later_version(&bytes) {
+            return Err(JournalError::LaterVersion {
+                path: self.path.clone(),
+                offset,
+            });
+        }
         let header = Header::parse(&bytes).filter(|h| offset + h.length() <= length);
         Ok(header.map(|header| (header, bytes)))
     }
@@ -149,24 +158,27 @@ impl Segment {
         Ok(last)
     }
 
-    /// Whether a whole, unharmed group stands anywhere behind a place: then
-    /// damage at that place is not a torn tail.
-    pub fn good_group_after(&self, offset: u64) -> Result<bool, JournalError> {
+    /// Where the next whole, unharmed group stands behind a place. If there
+    /// is one, damage at that place is not a torn tail.
+    pub fn good_group_after(&self, offset: u64) -> Result<Option<u64>, JournalError> {
         let length = self.length()?;
-        let mut tail = vec![0; length.saturating_sub(offset + 1) as usize];
-        self.read_at(offset + 1, &mut tail)?;
-        Ok(memchr::memmem::find_iter(&tail, &MAGIC).any(|at| {
-            let group = &tail[at..];
-            let Some(header_bytes) = group.first_chunk::<HEADER>() else {
-                return false;
-            };
-            let Some(header) = Header::parse(header_bytes) else {
-                return false;
-            };
-            group
-                .get(HEADER..HEADER + header.stored_length as usize)
-                .is_some_and(|stored| header.verifies(header_bytes, stored))
-        }))
+        let mut window = vec![0; SEARCH_WINDOW];
+        let mut at = offset + 1;
+        while at + HEADER as u64 <= length {
+            let size = (length - at).min(SEARCH_WINDOW as u64) as usize;
+            self.read_at(at, &mut window[..size])?;
+            for found in memchr::memmem::find_iter(&window[..size], &MAGIC) {
+                let place = at + found as u64;
+                if let Some((header, bytes)) = self.header_at(place, length)?
+                    && self.body_at(place, &header, &bytes)?.is_some()
+                {
+                    return Ok(Some(place));
+                }
+            }
+            // The next window begins where a mark may have been cut in two.
+            at += size.saturating_sub(MAGIC.len() - 1).max(1) as u64;
+        }
+        Ok(None)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), JournalError> {

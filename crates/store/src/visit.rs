@@ -55,6 +55,9 @@ pub struct Visit {
     pub depth: u32,
     /// Redirects in a row that led here.
     pub redirects: u32,
+    /// Where it stood in the queue.
+    pub priority: u64,
+    pub sequence: u64,
     pub outcome: Outcome,
     pub origin: Origin,
     /// When the request went out.
@@ -91,6 +94,9 @@ pub struct Visit {
     pub unknown: Unknown,
 }
 
+/// The kind byte of an encoded visit.
+pub(crate) const VISIT_KIND: u8 = 3;
+
 impl Visit {
     /// A visit about which nothing is known yet but its URL.
     pub fn new(url: &str, depth: u32, outcome: Outcome, time: Timestamp) -> Visit {
@@ -98,6 +104,8 @@ impl Visit {
             url: url.to_owned(),
             depth,
             redirects: 0,
+            priority: 0,
+            sequence: 0,
             outcome,
             origin: Origin::OwnFetch,
             time,
@@ -122,6 +130,26 @@ impl Visit {
             links_of: None,
             unknown: Unknown::default(),
         }
+    }
+
+    /// The URL and the visit referred to of an encoded record, if it is a
+    /// visit: for passes over all of them.
+    pub(crate) fn glance(record: &[u8]) -> Result<Option<(&str, Option<Position>)>, Malformed> {
+        let Some((&VISIT_KIND, mut fields)) = record
+            .split_first()
+            .map(|(kind, rest)| (kind, Cursor(rest)))
+        else {
+            return Ok(None);
+        };
+        let (mut url, mut links_of) = ("", None);
+        while let Some((field, value)) = fields.field()? {
+            match field {
+                1 => url = std::str::from_utf8(value.bytes()?).map_err(|_| Malformed)?,
+                25 => links_of = Some(decode_position(value)?),
+                _ => {}
+            }
+        }
+        Ok(Some((url, links_of)))
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -185,6 +213,8 @@ impl Visit {
         if let Some(earlier) = self.links_of {
             fields.bytes(25, &encode_position(earlier));
         }
+        fields.number(26, self.priority);
+        fields.number(27, self.sequence);
         fields.unknown(&self.unknown);
     }
 
@@ -218,6 +248,8 @@ impl Visit {
                 23 => visit.links = decode_links(value.bytes()?)?,
                 24 => visit.redirects = value.number()? as u32,
                 25 => visit.links_of = Some(decode_position(value)?),
+                26 => visit.priority = value.number()?,
+                27 => visit.sequence = value.number()?,
                 _ => return Ok(false),
             }
             Ok(true)

@@ -50,7 +50,7 @@ pub fn payload_digest(payload: &[u8]) -> [u8; 20] {
     Sha1::digest(payload).into()
 }
 
-fn digest_text(digest: &[u8; 20]) -> String {
+pub(crate) fn digest_text(digest: &[u8; 20]) -> String {
     format!("sha1:{}", BASE32.encode(digest))
 }
 

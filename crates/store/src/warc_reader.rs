@@ -54,6 +54,8 @@ pub struct WarcRecord {
     pub target: String,
     /// The URL that a revisit refers to.
     pub refers_to: String,
+    /// As stated, empty if none is.
+    pub payload_digest: String,
     pub digest: DigestCheck,
     /// The packing has a checksum of its own, which held.
     pub checksummed: bool,
@@ -165,7 +167,7 @@ fn parse(unpacked: &mut dyn Read) -> Result<WarcRecord, Flaw> {
             (_, text) => head.note(text).ok_or(Flaw::NotARecord)?,
         }
     }
-    let digests = read_block(&mut input, &head)?;
+    let digest = read_block(&mut input, &head)?;
     let mut rest = Vec::with_capacity(8);
     input
         .take(5)
@@ -178,7 +180,8 @@ fn parse(unpacked: &mut dyn Read) -> Result<WarcRecord, Flaw> {
         kind: head.kind,
         target: head.target,
         refers_to: head.refers_to,
-        digest: digests,
+        payload_digest: head.payload_digest,
+        digest,
         checksummed: false,
         stored_length: 0,
     })

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb_store::{
-    Archive, ArchiveFormat, Capture, Disk, Fate, Journal, JournalReader, LinkRecord, ManualClock,
-    MemoryDisk, Outcome, Position, RealDisk, Record, Revisit, Timestamp, Visit, journals_in,
-    payload_digest,
+    Archive, ArchiveFormat, Capture, Disk, Extent, Fate, Journal, JournalReader, LinkRecord,
+    ManualClock, MemoryDisk, Outcome, Position, RealDisk, Record, Revisit, Timestamp, Visit,
+    journals_in, payload_digest,
 };
 
 /// A place to write to, in memory or in real files.
@@ -177,6 +177,19 @@ impl Crawl {
     }
 
     pub fn add(&mut self, mut visit: Visit, body: &str, revisit: Option<Revisit>) -> Position {
+        if let Some(extents) = self.archive(&visit, body, revisit) {
+            visit.extents = extents;
+        }
+        self.journal.push(&Record::Visit(Box::new(visit)))
+    }
+
+    /// Only the archive's part of a visit.
+    pub fn archive(
+        &mut self,
+        visit: &Visit,
+        body: &str,
+        revisit: Option<Revisit>,
+    ) -> Option<Vec<Extent>> {
         let head = b"HTTP/1.1 200 OK\r\nServer: test\r\n\r\n";
         let capture = Capture {
             url: visit.url.clone(),
@@ -193,10 +206,8 @@ impl Crawl {
             depth: 1,
             fetch_micros: 10,
         };
-        if let Some(archive) = &mut self.archive {
-            visit.extents = archive.add(&capture).unwrap();
-        }
-        self.journal.push(&Record::Visit(Box::new(visit)))
+        let archive = self.archive.as_mut()?;
+        Some(archive.add(&capture).unwrap())
     }
 
     pub fn commit(&mut self) {

@@ -1,0 +1,112 @@
+//! What a verification can find, and how bad it is.
+
+use crate::record::Position;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// To be expected, after a crash or beside a running crawl.
+    Note,
+    /// Nothing that was committed is lost, but it is not as it should be.
+    Warning,
+    /// Something that was committed is lost or wrong.
+    Damage,
+}
+
+impl Severity {
+    pub fn label(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Damage => "damage",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Finding {
+    #[error(
+        "{segment} ends with {bytes} bytes that are no whole group; the next start cuts them off"
+    )]
+    TornTail { segment: String, bytes: u64 },
+    #[error("{segment} is damaged at byte {offset}")]
+    DamagedGroup { segment: String, offset: u64 },
+    #[error("{segment} has a group at byte {offset} that belongs elsewhere")]
+    MisplacedGroup { segment: String, offset: u64 },
+    #[error("journal {journal} lacks the records {from} to {through}")]
+    Gap {
+        journal: u16,
+        from: u64,
+        through: u64,
+    },
+    #[error("journal {journal} has record {sequence} twice")]
+    Repeated { journal: u16, sequence: u64 },
+    #[error("the record at {position} cannot be read")]
+    MalformedRecord { position: Position },
+    #[error("{file} is not in the archive, but the journal names it at {position}")]
+    ArchiveFileMissing { file: String, position: Position },
+    #[error("{file} has no whole record of {url} at byte {offset}: {flaw}")]
+    BadExtent {
+        file: String,
+        offset: u64,
+        url: String,
+        flaw: String,
+    },
+    #[error(
+        "{file} has at byte {offset} a {kind} record, which a visit of {url} cannot have there"
+    )]
+    WrongKind {
+        file: String,
+        offset: u64,
+        url: String,
+        kind: String,
+    },
+    #[error("{file} has at byte {offset} a record of {found} where one of {url} should be")]
+    WrongTarget {
+        file: String,
+        offset: u64,
+        url: String,
+        found: String,
+    },
+    #[error("{file} has at byte {offset} a record of {url} whose digest is wrong")]
+    WrongDigest {
+        file: String,
+        offset: u64,
+        url: String,
+    },
+    #[error("{file} has a {kind} record of {url} at byte {offset} that no visit names")]
+    UnnamedRecord {
+        file: String,
+        offset: u64,
+        kind: String,
+        url: String,
+    },
+    #[error("{file} has {bytes} bytes at byte {offset} that are no record and that no visit names")]
+    UnnamedBytes {
+        file: String,
+        offset: u64,
+        bytes: u64,
+    },
+    #[error("{file} ends with {bytes} bytes that no visit names; the next start cuts them off")]
+    Uncommitted { file: String, bytes: u64 },
+    #[error("the visit at {position} has the links of the visit at {links_of}, which is not there")]
+    LinksMissing {
+        position: Position,
+        links_of: Position,
+    },
+    #[error(
+        "{file} was left by work that was interrupted; the next start or compaction clears it away"
+    )]
+    LeftOver { file: String },
+}
+
+impl Finding {
+    pub fn severity(&self) -> Severity {
+        match self {
+            Finding::TornTail { .. } | Finding::Uncommitted { .. } | Finding::LeftOver { .. } => {
+                Severity::Note
+            }
+            Finding::UnnamedRecord { .. } | Finding::UnnamedBytes { .. } => Severity::Warning,
+            _ => Severity::Damage,
+        }
+    }
+}

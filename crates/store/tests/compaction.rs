@@ -1,0 +1,197 @@
+//! A compacted journal has the latest visit of every URL at the position it
+//! had, and all that is not a superseded visit; nothing archived is given up.
+
+mod written;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rhumb_store::{
+    ArchiveFormat, CompactOptions, Control, Extent, Journal, MemoryDisk, Position, Positions,
+    Record, Seed, compact,
+};
+use written::{Crawl, Place, Random};
+
+const EVERYTHING: CompactOptions = CompactOptions {
+    memory: 1 << 20,
+    last_segments: true,
+};
+
+/// Some epochs in which few URLs are visited again and again; visits that
+/// find a page unchanged refer to the links of an earlier one.
+fn recrawl(place: &Place, visits: u64) {
+    let mut random = Random(5);
+    let mut with_links: BTreeMap<String, Position> = BTreeMap::new();
+    for epoch in 1..=3 {
+        for journal in 0..2 {
+            let mut crawl =
+                Crawl::rolling(place, journal, epoch, ArchiveFormat::Zstd, 1_500, 9_000);
+            crawl.journal.push(&Record::Seed(Seed {
+                url: format!("http://seed.test/{epoch}"),
+                ..Seed::default()
+            }));
+            for n in 0..visits {
+                let url = format!("http://h{journal}.test/{}", random.below(10));
+                let link = format!("http://l.test/{epoch}-{n}");
+                match with_links.get(&url) {
+                    Some(earlier) if random.below(2) == 0 => {
+                        let mut visit = crawl.page(&url, "same", &[]);
+                        visit.links_of = Some(*earlier);
+                        crawl.add(visit, "same", None);
+                    }
+                    _ => {
+                        let position = crawl.visit(&url, "changed", &[&link]);
+                        with_links.insert(url, position);
+                    }
+                }
+                if random.below(3) == 0 {
+                    crawl.commit();
+                }
+            }
+            crawl.journal.push(&Record::Control(Control::default()));
+            crawl.commit();
+            crawl.sync();
+        }
+    }
+}
+
+/// What must outlast compaction.
+#[derive(Debug, PartialEq)]
+struct Essence {
+    /// URL to the position of its latest visit, and that visit's links.
+    latest: BTreeMap<String, (Position, Vec<String>)>,
+    others: Vec<(Position, Record)>,
+    /// Bytes of the archive that some record names, by file.
+    archived: BTreeMap<String, u64>,
+    last: Vec<u64>,
+}
+
+fn essence(place: &Place) -> Essence {
+    let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
+    let mut essence = Essence {
+        latest: BTreeMap::new(),
+        others: Vec::new(),
+        archived: BTreeMap::new(),
+        last: Vec::new(),
+    };
+    let mut extents: Vec<Extent> = Vec::new();
+    let mut records = place.records();
+    records.sort_by_key(|(p, _)| (p.epoch, p.sequence));
+    for (position, record) in records {
+        extents.extend_from_slice(record.extents());
+        match record {
+            Record::Visit(visit) => {
+                let links = positions.links_of(&visit).unwrap().expect("its links");
+                let links = links.into_iter().map(|link| link.url).collect();
+                essence.latest.insert(visit.url, (position, links));
+            }
+            Record::Superseded(_) => assert_eq!(positions.record_at(position).unwrap(), None),
+            other => essence.others.push((position, other)),
+        }
+    }
+    for extent in extents {
+        *essence.archived.entry(extent.file).or_default() += extent.length;
+    }
+    essence.last = (0..2)
+        .map(|journal| {
+            let disk = Arc::clone(&place.disk);
+            let mut journal = Journal::begin(disk, &place.journal(), journal, 90, 1).unwrap();
+            journal.push(&Record::Control(Control::default())).sequence
+        })
+        .collect();
+    essence
+}
+
+#[test]
+fn only_what_is_superseded_goes() {
+    for place in Place::both() {
+        recrawl(&place, 80);
+        place.recover();
+        let (before, all) = (essence(&place), place.visits());
+        let report = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        assert_eq!(essence(&place), before);
+        let left = place.visits();
+        assert_eq!(all.len() - left.len(), report.visits_dropped as usize);
+        assert_eq!(
+            left.len(),
+            before.latest.len() + report.visits_kept_for_links as usize
+        );
+        assert!(report.visits_kept_for_links > 0);
+        assert!(report.bytes_after < report.bytes_before / 2, "{report:?}");
+        let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
+        let kept: BTreeSet<Position> = left.iter().map(|(position, _)| *position).collect();
+        for (position, visit) in all {
+            let found = positions.record_at(position).unwrap();
+            let expected = kept
+                .contains(&position)
+                .then(|| Record::Visit(Box::new(visit)));
+            assert_eq!(found, expected);
+        }
+        // Nothing is left to do, and a start finds nothing wrong.
+        let again = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        assert_eq!((again.segments_rewritten, again.visits_dropped), (0, 0));
+        assert_eq!(again.bytes_before, report.bytes_after);
+        assert_eq!(place.recover(), 4);
+        assert_eq!(essence(&place), before);
+    }
+}
+
+#[test]
+fn little_memory_takes_more_passes_and_finds_the_same() {
+    let [one, other] = [MemoryDisk::default(), MemoryDisk::default()].map(|memory| {
+        let place = Place::in_memory(&memory);
+        recrawl(&place, 80);
+        place
+    });
+    let plenty = compact(&one.disk, &one.journal(), &EVERYTHING).unwrap();
+    let tiny = CompactOptions {
+        memory: 0,
+        ..EVERYTHING
+    };
+    let little = compact(&other.disk, &other.journal(), &tiny).unwrap();
+    assert_eq!(
+        (plenty.passes, plenty.visits_dropped),
+        (1, little.visits_dropped)
+    );
+    assert!(little.passes > 1);
+    assert_eq!(one.records(), other.records());
+}
+
+#[test]
+fn the_last_segments_may_be_left_to_their_writers() {
+    let place = Place::in_memory(&MemoryDisk::default());
+    recrawl(&place, 80);
+    let names = place.disk.list(&place.journal()).unwrap();
+    let last = place.journal().join(names.last().unwrap());
+    let bytes = place.disk.read(&last).unwrap();
+    let before = essence(&place);
+    compact(&place.disk, &place.journal(), &CompactOptions::default()).unwrap();
+    assert_eq!(place.disk.read(&last).unwrap(), bytes);
+    assert_eq!(essence(&place), before);
+}
+
+#[test]
+fn whichever_write_is_the_last_the_journal_is_whole() {
+    let mut finished = false;
+    for writes in 0.. {
+        let memory = MemoryDisk::default();
+        let place = Place::in_memory(&memory);
+        recrawl(&place, 30);
+        place.recover();
+        let before = essence(&place);
+        memory.fail_after(writes);
+        let result = compact(&place.disk, &place.journal(), &EVERYTHING);
+        memory.crash(writes as usize % 61);
+        assert_eq!(place.recover(), 4);
+        assert_eq!(essence(&place), before, "after {writes} writes");
+        compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        assert_eq!(essence(&place), before);
+        let names = place.disk.list(&place.journal()).unwrap();
+        assert!(names.iter().all(|name| name.ends_with(".rj")));
+        if result.is_ok() {
+            finished = true;
+            break;
+        }
+    }
+    assert!(finished);
+}

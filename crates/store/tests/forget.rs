@@ -1,0 +1,245 @@
+//! What is forgotten is gone from every file; everything else is as it was.
+
+mod written;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhumb_store::{
+    Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, HostEvent, MemoryDisk,
+    Position, Positions, Record, Revisit, Seed, Timestamp, compact, finish_forget, forget,
+};
+use written::{Crawl, Place, mentions};
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
+const SECRET: &str = "the text that must go";
+
+fn matches(url: &str) -> bool {
+    url.starts_with("http://gone.test/")
+}
+
+/// A crawl with all that can name a page which will be forgotten.
+fn write(place: &Place, format: ArchiveFormat) {
+    for epoch in 1..=2 {
+        let mut crawl = Crawl::rolling(place, 0, place.recover(), format, 1_500, 6_000);
+        for url in ["http://gone.test/", "http://kept.test/"] {
+            crawl.journal.push(&Record::Seed(Seed {
+                url: url.to_owned(),
+                ..Seed::default()
+            }));
+            crawl.journal.push(&Record::HostEvent(HostEvent {
+                host: url.trim_end_matches('/').to_owned(),
+                ..HostEvent::default()
+            }));
+        }
+        for n in 0..6 {
+            let [gone, kept] = ["gone", "kept"].map(|host| format!("http://{host}.test/{n}"));
+            let links = [gone.as_str(), kept.as_str()];
+            let secret = format!("{SECRET} {epoch} {n}");
+            let holder = crawl.visit(&gone, &secret, &links);
+            crawl.visit(&kept, &format!("kept {epoch} {n}"), &links);
+            // The same document elsewhere: its body stands with the other.
+            let copy = format!("http://copy.test/{n}");
+            let mut visit = crawl.page(&copy, &secret, &[]);
+            visit.duplicate_of = gone.clone();
+            visit.links_of = Some(holder);
+            let revisit = Revisit {
+                url: gone.clone(),
+                time: visit.time,
+            };
+            crawl.add(visit, &secret, Some(revisit));
+            for via in [&gone, &kept] {
+                let admission = |url: &String| Admission {
+                    url: url.clone(),
+                    fate: Fate::Queued,
+                };
+                crawl.journal.push(&Record::Admitted(Admitted {
+                    source: Some(holder),
+                    via: via.clone(),
+                    entries: vec![admission(&gone), admission(&kept)],
+                    ..Admitted::default()
+                }));
+            }
+            crawl.commit();
+        }
+        crawl.sync();
+    }
+}
+
+/// What stands of a page that stays.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    url: String,
+    /// Archive records as they are in the files.
+    records: Vec<Vec<u8>>,
+    /// Links that lead to pages that stay.
+    links: Vec<String>,
+}
+
+fn kept(place: &Place) -> BTreeMap<Position, Kept> {
+    let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
+    let mut kept = BTreeMap::new();
+    for (position, visit) in place.visits() {
+        if matches(&visit.url) {
+            continue;
+        }
+        let records = visit.extents.iter().map(|extent| {
+            let file = place.disk.read(&place.warc().join(&extent.file)).unwrap();
+            file[extent.offset as usize..][..extent.length as usize].to_vec()
+        });
+        let records = records.collect();
+        let links = positions.links_of(&visit).unwrap().expect("its links");
+        let links = links.into_iter().map(|link| link.url);
+        let links = links.filter(|url| !matches(url)).collect();
+        let url = visit.url;
+        kept.insert(
+            position,
+            Kept {
+                url,
+                records,
+                links,
+            },
+        );
+    }
+    kept
+}
+
+fn assert_forgotten(place: &Place) {
+    let everything = place.everything();
+    assert!(!mentions(&everything, SECRET));
+    for (position, record) in place.records() {
+        let mut bytes = Vec::new();
+        match record {
+            Record::Control(_) => {}
+            other => other.encode(&mut bytes),
+        }
+        assert!(!mentions(&bytes, "gone.test"), "{position}");
+    }
+    for folder in [place.journal(), place.warc()] {
+        for name in place.disk.list(&folder).unwrap() {
+            assert!(name.ends_with(".rj") || name.contains(".warc."), "{name}");
+            assert!(!name.ends_with(".forget"), "{name}");
+        }
+    }
+}
+
+fn notes(place: &Place) -> Vec<Control> {
+    let records = place.records().into_iter();
+    let controls = records.filter_map(|(_, record)| match record {
+        Record::Control(control) if control.command == Control::FORGOTTEN => Some(control),
+        _ => None,
+    });
+    controls.collect()
+}
+
+#[test]
+fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
+    for format in [ArchiveFormat::Gzip, ArchiveFormat::Zstd] {
+        for place in Place::both() {
+            write(&place, format);
+            let before = kept(&place);
+            assert!(mentions(&place.everything(), SECRET));
+            let (journal, warc) = (place.journal(), place.warc());
+            let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            assert_forgotten(&place);
+            assert_eq!(kept(&place), before);
+            assert_eq!((report.visits, report.archive_records), (12, 36));
+            assert_eq!((report.seeds, report.host_events), (2, 2));
+            // Twelve in their own visits, and twelve that were moved first.
+            assert_eq!((report.links, report.links_moved), (24, 12));
+            assert_eq!(report.admissions, 24);
+            assert_eq!(report.duplicates_cleared, 12);
+            assert_eq!(report.revisits_without_content, 12);
+            let notes = notes(&place);
+            assert_eq!(notes.len(), 1);
+            assert_eq!(notes[0].time, NOW);
+            assert!(notes[0].detail.starts_with("gone.test: 12 visits"));
+            // The crawl goes on in an epoch of its own.
+            assert_eq!(place.recover(), 4);
+            assert_eq!(kept(&place), before);
+            let again = forget(&place.disk, &journal, &warc, "x", &matches, NOW).unwrap();
+            assert_eq!(
+                (again.visits, again.links, again.archive_records),
+                (0, 0, 0)
+            );
+            assert_eq!(kept(&place), before);
+        }
+    }
+}
+
+#[test]
+fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
+    for place in Place::both() {
+        write(&place, ArchiveFormat::Zstd);
+        let options = CompactOptions {
+            last_segments: true,
+            ..CompactOptions::default()
+        };
+        let report = compact(&place.disk, &place.journal(), &options).unwrap();
+        assert!(report.visits_dropped > 0);
+        let before = kept(&place);
+        let (journal, warc) = (place.journal(), place.warc());
+        let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+        assert_eq!(report.archive_records, 36);
+        assert_forgotten(&place);
+        assert_eq!(kept(&place), before);
+    }
+}
+
+#[test]
+fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
+    let mut completed_later = 0;
+    for writes in 0.. {
+        let memory = MemoryDisk::default();
+        let place = Place::in_memory(&memory);
+        write(&place, ArchiveFormat::Zstd);
+        place.recover();
+        let (before, all) = (kept(&place), place.visits().len());
+        let (journal, warc) = (place.journal(), place.warc());
+        memory.fail_after(writes);
+        let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+        memory.crash(writes as usize % 61);
+        let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
+        assert_eq!(kept(&place), before, "after {writes} writes");
+        if completed || result.is_ok() {
+            completed_later += u32::from(completed);
+            assert_forgotten(&place);
+            assert_eq!(notes(&place).len(), 1);
+        } else {
+            assert_eq!(place.visits().len(), all);
+            assert!(notes(&place).is_empty());
+        }
+        place.recover();
+        forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+        assert_forgotten(&place);
+        assert_eq!(kept(&place), before);
+        if result.is_ok() {
+            break;
+        }
+    }
+    assert!(completed_later > 3);
+}
+
+#[test]
+fn an_archive_that_cannot_be_read_is_left_alone() {
+    for place in Place::both() {
+        write(&place, ArchiveFormat::Gzip);
+        // Epochs that were accepted are not read again by a start.
+        let mut crawl = Crawl::begin(&place, 0, place.recover(), ArchiveFormat::None);
+        crawl.journal.push(&Record::Control(Control::default()));
+        crawl.commit();
+        let name = place.disk.list(&place.warc()).unwrap().remove(0);
+        let path = place.warc().join(name);
+        let mut bytes = place.disk.read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 30].fill(0);
+        place.disk.replace(&path, &bytes).unwrap();
+        let visits = place.visits();
+        let (journal, warc) = (place.journal(), place.warc());
+        let refused = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+        assert!(refused.is_err());
+        assert!(!finish_forget(&*place.disk, &journal, &warc).unwrap());
+        assert_eq!(place.visits(), visits);
+        assert_eq!(place.disk.read(&path).unwrap(), bytes);
+    }
+}
