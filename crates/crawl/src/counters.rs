@@ -6,22 +6,45 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rhumb_store::{Fate, Outcome, State, Visit};
 use serde::{Deserialize, Serialize};
 
-#[derive(Default)]
+/// One of each per shard, so that each counts what its own journal says and
+/// a checkpoint finds numbers that belong to one moment.
 pub struct Counters {
-    pub fetched: AtomicU64,
-    pub redirects: AtomicU64,
-    pub failed: AtomicU64,
-    pub refused: AtomicU64,
-    pub duplicates: AtomicU64,
-    pub links: AtomicU64,
+    pub tallies: Vec<Tally>,
+    pub gauges: Vec<Gauges>,
+}
+
+/// What one shard has counted.
+#[derive(Default)]
+pub struct Tally {
+    fetched: AtomicU64,
+    redirects: AtomicU64,
+    failed: AtomicU64,
+    refused: AtomicU64,
+    duplicates: AtomicU64,
+    links: AtomicU64,
     pub urls_seen: AtomicU64,
-    pub bytes: AtomicU64,
+    bytes: AtomicU64,
     pub robots_fetched: AtomicU64,
     pub retries: AtomicU64,
     outcomes: Table,
     fates: Table,
-    /// One of each per shard, so that each sets only its own.
-    pub gauges: Vec<Gauges>,
+}
+
+/// The numbers of a tally at one moment, as a manifest keeps them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub fetched: u64,
+    pub redirects: u64,
+    pub failed: u64,
+    pub refused: u64,
+    pub duplicates: u64,
+    pub links: u64,
+    pub urls_seen: u64,
+    pub bytes: u64,
+    pub robots_fetched: u64,
+    pub retries: u64,
+    pub outcomes: BTreeMap<String, u64>,
+    pub fates: BTreeMap<String, u64>,
 }
 
 #[derive(Default)]
@@ -63,6 +86,14 @@ impl Table {
         counts.retain(|_, count| *count > 0);
         counts
     }
+
+    /// Add counts that `read` gave, in whichever version of the program.
+    fn restore<T: ToString>(&self, all: &[T], counts: &BTreeMap<String, u64>) {
+        for (name, count) in counts {
+            let index = all.iter().position(|case| case.to_string() == *name);
+            self.add(index.unwrap_or(CASES - 1), *count);
+        }
+    }
 }
 
 /// The numbers at one moment.
@@ -92,14 +123,7 @@ pub struct Snapshot {
     pub fates: BTreeMap<String, u64>,
 }
 
-impl Counters {
-    pub fn new(shards: usize) -> Counters {
-        Counters {
-            gauges: (0..shards).map(|_| Gauges::default()).collect(),
-            ..Counters::default()
-        }
-    }
-
+impl Tally {
     /// Count a committed visit: live and in recovery.
     pub fn apply(&self, visit: &Visit, duplicate: bool) {
         let add = |counter: &AtomicU64, n: u64| counter.fetch_add(n, Ordering::Relaxed);
@@ -128,10 +152,9 @@ impl Counters {
         }
     }
 
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn read(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let sum = |pick: fn(&Gauges) -> &AtomicU64| self.gauges.iter().map(|g| read(pick(g))).sum();
-        Snapshot {
+        Counts {
             fetched: read(&self.fetched),
             redirects: read(&self.redirects),
             failed: read(&self.failed),
@@ -139,16 +162,85 @@ impl Counters {
             duplicates: read(&self.duplicates),
             links: read(&self.links),
             urls_seen: read(&self.urls_seen),
-            queued: sum(|g| &g.queued),
-            in_flight: sum(|g| &g.in_flight),
-            committing: sum(|g| &g.committing),
-            hosts: sum(|g| &g.hosts),
-            connections: sum(|g| &g.connections),
             bytes: read(&self.bytes),
             robots_fetched: read(&self.robots_fetched),
             retries: read(&self.retries),
             outcomes: self.outcomes.read(Outcome::ALL),
             fates: self.fates.read(Fate::ALL),
         }
+    }
+
+    /// Go on from counts of an earlier run.
+    pub fn restore(&self, counts: &Counts) {
+        let pairs = [
+            (&self.fetched, counts.fetched),
+            (&self.redirects, counts.redirects),
+            (&self.failed, counts.failed),
+            (&self.refused, counts.refused),
+            (&self.duplicates, counts.duplicates),
+            (&self.links, counts.links),
+            (&self.urls_seen, counts.urls_seen),
+            (&self.bytes, counts.bytes),
+            (&self.robots_fetched, counts.robots_fetched),
+            (&self.retries, counts.retries),
+        ];
+        for (counter, count) in pairs {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
+        self.outcomes.restore(Outcome::ALL, &counts.outcomes);
+        self.fates.restore(Fate::ALL, &counts.fates);
+    }
+}
+
+impl Counters {
+    pub fn new(shards: usize) -> Counters {
+        Counters {
+            tallies: (0..shards).map(|_| Tally::default()).collect(),
+            gauges: (0..shards).map(|_| Gauges::default()).collect(),
+        }
+    }
+
+    pub fn fetched(&self) -> u64 {
+        self.sum(|tally| &tally.fetched)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.sum(|tally| &tally.bytes)
+    }
+
+    fn sum(&self, pick: fn(&Tally) -> &AtomicU64) -> u64 {
+        let counts = self.tallies.iter().map(|t| pick(t).load(Ordering::Relaxed));
+        counts.sum()
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        let mut all = Snapshot::default();
+        for counts in self.tallies.iter().map(Tally::read) {
+            all.fetched += counts.fetched;
+            all.redirects += counts.redirects;
+            all.failed += counts.failed;
+            all.refused += counts.refused;
+            all.duplicates += counts.duplicates;
+            all.links += counts.links;
+            all.urls_seen += counts.urls_seen;
+            all.bytes += counts.bytes;
+            all.robots_fetched += counts.robots_fetched;
+            all.retries += counts.retries;
+            for (name, count) in counts.outcomes {
+                *all.outcomes.entry(name).or_default() += count;
+            }
+            for (name, count) in counts.fates {
+                *all.fates.entry(name).or_default() += count;
+            }
+        }
+        for gauges in &self.gauges {
+            let read = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
+            all.queued += read(&gauges.queued);
+            all.in_flight += read(&gauges.in_flight);
+            all.committing += read(&gauges.committing);
+            all.hosts += read(&gauges.hosts);
+            all.connections += read(&gauges.connections);
+        }
+        all
     }
 }

@@ -88,6 +88,13 @@ pub struct HostEvent {
     pub unknown: Unknown,
 }
 
+impl HostEvent {
+    /// The event that closes a host for good.
+    pub const GIVEN_UP: &str = "given-up";
+    /// The event that tells what came of asking for robots.txt.
+    pub const ROBOTS: &str = "robots";
+}
+
 /// A command or a change of configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Control {

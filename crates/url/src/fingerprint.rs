@@ -22,6 +22,11 @@ impl Partition {
         Partition((lane >> LANE_BITS) as u16)
     }
 
+    /// The least fingerprint a lane of this partition can have.
+    pub fn first_lane(self) -> u64 {
+        u64::from(self.0) << LANE_BITS
+    }
+
     /// Which of `shards` owns this partition: contiguous, even shares.
     pub fn shard(self, shards: usize) -> usize {
         self.0 as usize * shards / PARTITIONS as usize

@@ -1,0 +1,181 @@
+//! The manifest: which runs are the state of the crawl, and which records of
+//! the journals are in them. Replaced as a whole, in one step.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rhumb_frontier::FrontierCounts;
+use rhumb_store::runs::{KeyRunState, RunState};
+use rhumb_store::{Disk, Position, Timestamp};
+use rhumb_url::{PARTITIONS, Partition};
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Counts;
+use crate::engine::{CrawlError, io_error};
+
+const NAME: &str = "manifest.json";
+const FORMAT: u32 = 1;
+
+/// A place in a journal. Later epochs come after earlier ones, whatever
+/// their sequences: those of an epoch that was cut short are given again.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, Hash,
+)]
+pub struct Mark {
+    pub epoch: u32,
+    pub sequence: u64,
+}
+
+impl From<Position> for Mark {
+    fn from(position: Position) -> Mark {
+        Mark {
+            epoch: position.epoch,
+            sequence: position.sequence,
+        }
+    }
+}
+
+/// How far something has followed each journal.
+pub type Marks = BTreeMap<u16, Mark>;
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    pub format: u32,
+    /// One for each shard there was, in order.
+    pub shards: Vec<ShardPart>,
+    pub views: ViewsPart,
+}
+
+/// The state of the lanes that one shard owned.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ShardPart {
+    /// All records of the shard's own journal up to here are in it.
+    pub own: Mark,
+    /// The links of all visits up to here, by journal, are in it.
+    pub settled: Marks,
+    pub seen: Vec<KeyRunState>,
+    pub queue: Vec<RunState>,
+    pub rows: Vec<RunState>,
+    pub entries: u64,
+    pub lanes: u64,
+    pub sequence: u64,
+    pub counts: Counts,
+    /// Where the committed part of this epoch's archive files ends.
+    pub archive: BTreeMap<String, u64>,
+    /// When the shard stopped, if this was its last act.
+    pub stopped: Option<Timestamp>,
+}
+
+impl ShardPart {
+    pub fn frontier_counts(&self) -> FrontierCounts {
+        FrontierCounts {
+            entries: self.entries,
+            lanes: self.lanes,
+            sequence: self.sequence,
+        }
+    }
+}
+
+/// What follows all journals together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ViewsPart {
+    pub applied: Marks,
+    pub content: Vec<RunState>,
+    pub index: Vec<RunState>,
+    pub seeds: Vec<RunState>,
+    pub documents: u64,
+}
+
+impl Manifest {
+    pub fn new(shards: Vec<ShardPart>, views: ViewsPart) -> Manifest {
+        Manifest {
+            format: FORMAT,
+            shards,
+            views,
+        }
+    }
+
+    /// The newest manifest of a crawl; an empty one if there is none.
+    pub fn load(disk: &dyn Disk, folder: &Path) -> Result<Manifest, CrawlError> {
+        let path = folder.join(NAME);
+        let bytes = match disk.read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Manifest::default());
+            }
+            other => other.map_err(io_error(&path))?,
+        };
+        let manifest: Manifest =
+            serde_json::from_slice(&bytes).map_err(|error| CrawlError::BadManifest {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+        if manifest.format != FORMAT {
+            return Err(CrawlError::BadManifest {
+                path,
+                reason: format!("format {} is not known", manifest.format),
+            });
+        }
+        Ok(manifest)
+    }
+
+    pub fn store(&self, disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
+        let path = folder.join(NAME);
+        let bytes = serde_json::to_vec(self).map_err(|error| CrawlError::BadManifest {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        // The names of the runs must not be younger than what names them.
+        disk.sync_folder(folder).map_err(io_error(folder))?;
+        disk.replace(&path, &bytes).map_err(io_error(&path))
+    }
+
+    /// Take the manifest away: the state is to be made again.
+    pub fn remove(disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
+        let path = folder.join(NAME);
+        match disk.remove(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(io_error(&path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The part whose shard owned a lane, and that shard's journal.
+    pub fn part_of(&self, lane: u64) -> Option<(u16, &ShardPart)> {
+        let shard = Partition::of_lane(lane).shard(self.shards.len().max(1));
+        Some((shard as u16, self.shards.get(shard)?))
+    }
+
+    /// Whether a record of a lane's owner is in the state already. In the
+    /// epoch of the part, its owner wrote to its own journal alone.
+    pub fn has(&self, lane: u64, position: Position) -> bool {
+        self.part_of(lane).is_some_and(|(journal, part)| {
+            position.epoch < part.own.epoch
+                || (position.epoch == part.own.epoch
+                    && (position.journal != journal || position.sequence <= part.own.sequence))
+        })
+    }
+
+    /// The names of all runs.
+    pub fn runs(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for part in &self.shards {
+            names.extend(part.seen.iter().map(|run| run.name.clone()));
+            names.extend(part.queue.iter().map(|run| run.name.clone()));
+            names.extend(part.rows.iter().map(|run| run.name.clone()));
+        }
+        let views = &self.views;
+        for runs in [&views.content, &views.index, &views.seeds] {
+            names.extend(runs.iter().map(|run| run.name.clone()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The first lane of a shard; `None` behind the last shard.
+pub fn first_lane(shard: usize, shards: usize) -> Option<u64> {
+    let partition = (shard * PARTITIONS as usize).div_ceil(shards);
+    (partition < PARTITIONS as usize).then(|| Partition(partition as u16).first_lane())
+}

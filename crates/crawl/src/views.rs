@@ -1,0 +1,313 @@
+//! What follows all journals together: which documents the crawl has, where
+//! the journals speak of a URL, and which seeds opened the scope.
+//!
+//! Records enter with their commit, in the order of their journals. Two
+//! shards that fetch the same document at the same moment may both keep it
+//! whole; it counts as a duplicate all the same, because counting happens on
+//! entering.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
+use rhumb_store::runs::{RunsError, Snapshot, Table};
+use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::manifest::{Mark, Marks, ViewsPart};
+use crate::state::ViewTables;
+
+/// Refused targets remembered, so that what every page of a site links to is
+/// entered once.
+const MEMO: usize = 1 << 16;
+
+/// The first committed visit that brought some content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstVisit {
+    pub url: String,
+    pub time: Timestamp,
+    pub payload_digest: [u8; 20],
+    pub position: Position,
+    /// Fingerprint of its links as they were recorded.
+    pub links: u64,
+}
+
+/// Of what a position in the index speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mention {
+    /// It was given as a seed, or admitted.
+    Found = 0,
+    /// Its last visit.
+    Visit = 1,
+    /// A page with a link to it that was refused.
+    Refused = 2,
+    /// Its host's robots.txt was read.
+    Robots = 3,
+    /// Its host was given up.
+    GivenUp = 4,
+}
+
+struct Inner {
+    tables: ViewTables,
+    applied: Marks,
+    documents: u64,
+    memo: Box<[u64]>,
+    value: Vec<u8>,
+}
+
+pub struct Views {
+    seed: u64,
+    inner: Mutex<Inner>,
+}
+
+impl Views {
+    /// Over tables that hold what `part` says.
+    pub fn new(seed: u64, tables: ViewTables, part: &ViewsPart) -> Views {
+        Views {
+            seed,
+            inner: Mutex::new(Inner {
+                tables,
+                applied: part.applied.clone(),
+                documents: part.documents,
+                memo: vec![0; MEMO].into_boxed_slice(),
+                value: Vec::new(),
+            }),
+        }
+    }
+
+    /// Different documents.
+    pub fn documents(&self) -> u64 {
+        self.lock().documents
+    }
+
+    /// The visit that brought this content first.
+    pub fn first(&self, content: u128) -> Result<Option<FirstVisit>, RunsError> {
+        self.lock().first(content)
+    }
+
+    /// Enter committed records of one journal, in order. Those that are in
+    /// already are passed over.
+    pub fn enter<'a>(
+        &self,
+        records: impl Iterator<Item = (Position, &'a Record)>,
+    ) -> Result<(), RunsError> {
+        let mut inner = self.lock();
+        for (position, record) in records {
+            let mark = Mark::from(position);
+            let applied = inner.applied.entry(position.journal).or_default();
+            if mark > *applied {
+                *applied = mark;
+                inner.enter(self.seed, position, record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a committed visit repeats the content of another.
+    pub fn is_duplicate(&self, visit: &Visit) -> Result<bool, RunsError> {
+        if !counts(visit) {
+            return Ok(false);
+        }
+        let Some(content) = visit.content else {
+            return Ok(false);
+        };
+        let first = self.first(content)?;
+        Ok(first.is_some_and(|first| first.url != visit.url))
+    }
+
+    /// Where the journals speak of a URL (or a host's origin).
+    pub fn find(&self, text: &str, of: Mention) -> Result<Option<Position>, RunsError> {
+        let key = index_key(self.seed, text, of);
+        let value = self.lock().tables.index.get(&key)?;
+        Ok(value.and_then(|value| decode_position(&mut Cursor(&value)).ok()))
+    }
+
+    pub fn has_seed(&self, url: &str) -> Result<bool, RunsError> {
+        Ok(self.lock().tables.seeds.get(url.as_bytes())?.is_some())
+    }
+
+    /// All seeds that were ever given.
+    pub fn each_seed(&self, with: &mut dyn FnMut(&str)) -> Result<(), RunsError> {
+        self.lock().tables.seeds.scan(&[], &[], &mut |url, _| {
+            if let Ok(url) = std::str::from_utf8(url) {
+                with(url);
+            }
+            true
+        })
+    }
+
+    pub fn tend(&self) -> Result<(), RunsError> {
+        let tables = &mut self.lock().tables;
+        tables.content.tend()?;
+        tables.index.tend()?;
+        tables.seeds.tend()
+    }
+
+    pub fn is_congested(&self) -> bool {
+        let tables = &self.lock().tables;
+        tables.content.is_congested() || tables.index.is_congested()
+    }
+
+    /// All that was entered so far; the runs' names are still to come.
+    pub fn snapshot(&self) -> Option<(ViewsPart, ViewSnapshots)> {
+        let mut inner = self.lock();
+        let snapshots = ViewSnapshots {
+            content: inner.tables.content.snapshot()?,
+            index: inner.tables.index.snapshot()?,
+            seeds: inner.tables.seeds.snapshot()?,
+        };
+        let part = ViewsPart {
+            applied: inner.applied.clone(),
+            documents: inner.documents,
+            ..ViewsPart::default()
+        };
+        Some((part, snapshots))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub struct ViewSnapshots {
+    pub content: Snapshot,
+    pub index: Snapshot,
+    pub seeds: Snapshot,
+}
+
+impl ViewSnapshots {
+    pub fn all(&self) -> [&Snapshot; 3] {
+        [&self.content, &self.index, &self.seeds]
+    }
+}
+
+/// Whole, non-empty documents are compared.
+fn counts(visit: &Visit) -> bool {
+    visit.outcome == Outcome::Fetched && visit.body_bytes > 0
+}
+
+impl Inner {
+    fn enter(&mut self, seed: u64, position: Position, record: &Record) -> Result<(), RunsError> {
+        match record {
+            Record::Seed(given) => {
+                self.tables.seeds.put(given.url.as_bytes(), &[]);
+                self.mention(seed, &given.url, Mention::Found, position);
+            }
+            Record::Admitted(admitted) => {
+                for entry in &admitted.entries {
+                    self.mention(seed, &entry.url, Mention::Found, position);
+                }
+            }
+            Record::Visit(visit) => {
+                self.enter_content(visit, position)?;
+                self.mention(seed, &visit.url, Mention::Visit, position);
+                for link in visit.links.iter().filter(|link| link.fate.is_refusal()) {
+                    self.refused(seed, &link.url, position);
+                }
+            }
+            Record::HostEvent(event) => {
+                let of = match event.event.as_str() {
+                    HostEvent::GIVEN_UP => Mention::GivenUp,
+                    _ => Mention::Robots,
+                };
+                self.mention(seed, &event.host, of, position);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn mention(&mut self, seed: u64, text: &str, of: Mention, position: Position) {
+        self.value.clear();
+        encode_position(position, &mut self.value);
+        let key = index_key(seed, text, of);
+        self.tables.index.put(&key, &self.value);
+    }
+
+    fn refused(&mut self, seed: u64, url: &str, position: Position) {
+        let key = index_key(seed, url, Mention::Refused);
+        let print = u64::from_le_bytes(*key.first_chunk().unwrap_or(&[0; 8]));
+        let slot = &mut self.memo[print as usize % MEMO];
+        if std::mem::replace(slot, print) != print {
+            self.value.clear();
+            encode_position(position, &mut self.value);
+            self.tables.index.put(&key, &self.value);
+        }
+    }
+
+    fn first(&self, content: u128) -> Result<Option<FirstVisit>, RunsError> {
+        let value = self.tables.content.get(&content.to_be_bytes())?;
+        Ok(value.and_then(|value| decode_first(&value).ok()))
+    }
+
+    fn enter_content(&mut self, visit: &Visit, position: Position) -> Result<(), RunsError> {
+        let (Some(content), Some(payload_digest)) = (visit.content, visit.payload_digest) else {
+            return Ok(());
+        };
+        if !counts(visit) || self.first(content)?.is_some() {
+            return Ok(());
+        }
+        self.documents += 1;
+        self.value.clear();
+        encode_position(position, &mut self.value);
+        put_varint(&mut self.value, visit.time.0);
+        self.value.extend_from_slice(&payload_digest);
+        self.value
+            .extend_from_slice(&links_print(visit).to_le_bytes());
+        put_text(&mut self.value, &visit.url);
+        self.tables.content.put(&content.to_be_bytes(), &self.value);
+        Ok(())
+    }
+}
+
+/// A fingerprint of a visit's links: equal when every link leads to the same
+/// place with the same fate and anchor.
+pub fn links_print(visit: &Visit) -> u64 {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for link in &visit.links {
+        hash.update(&[link.kind]);
+        hash.update(&link.fate.code().to_le_bytes());
+        for text in [&link.url, &link.rel, &link.anchor] {
+            hash.update(&(text.len() as u32).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+    }
+    hash.digest()
+}
+
+fn index_key(seed: u64, text: &str, of: Mention) -> [u8; 17] {
+    let mut key = [0; 17];
+    let print = xxh3_128_with_seed(text.as_bytes(), seed);
+    key[..16].copy_from_slice(&print.to_be_bytes());
+    key[16] = of as u8;
+    key
+}
+
+fn encode_position(position: Position, out: &mut Vec<u8>) {
+    put_varint(out, u64::from(position.journal));
+    put_varint(out, u64::from(position.epoch));
+    put_varint(out, position.sequence);
+}
+
+fn decode_position(cursor: &mut Cursor<'_>) -> Result<Position, Malformed> {
+    Ok(Position {
+        journal: cursor.varint()? as u16,
+        epoch: cursor.varint()? as u32,
+        sequence: cursor.varint()?,
+    })
+}
+
+fn decode_first(value: &[u8]) -> Result<FirstVisit, Malformed> {
+    let mut cursor = Cursor(value);
+    let position = decode_position(&mut cursor)?;
+    let time = Timestamp(cursor.varint()?);
+    let payload_digest = cursor.take(20)?.try_into().map_err(|_| Malformed)?;
+    let links = cursor.take(8)?.try_into().map_err(|_| Malformed)?;
+    Ok(FirstVisit {
+        position,
+        time,
+        payload_digest,
+        links: u64::from_le_bytes(links),
+        url: cursor.text()?.to_owned(),
+    })
+}
