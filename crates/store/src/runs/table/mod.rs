@@ -24,7 +24,6 @@ mod snapshot;
 mod tiers;
 mod view;
 
-
 pub use config::{Compression, FilterOn, TableConfig};
 pub use memory::MemoryTable;
 pub use run_table::RunTable;

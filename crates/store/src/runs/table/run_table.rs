@@ -68,7 +68,9 @@ impl RunTable {
     }
 
     /// The table that a manifest describes, the newest run first. Tables of
-    /// one folder that name the same run share its file.
+    /// one folder that name the same run share its file. The files are kept;
+    /// a snapshot taken right away stands for that manifest, to let them go
+    /// when there is a newer one.
     pub fn open(
         folder: &RunFolder,
         config: TableConfig,
@@ -82,8 +84,8 @@ impl RunTable {
         for state in runs {
             let file = folder.shared(&state.name)?;
             let held = Held::open(file, state, &table.config, filter_bytes, index_bytes)?;
-            filter_bytes -= held.filter.as_ref().map_or(0, |filter| filter.bytes());
-            index_bytes -= held.parts.as_ref().map_or(0, |parts| parts.bytes());
+            filter_bytes = filter_bytes.saturating_sub(filter_bytes_of(&held));
+            index_bytes = index_bytes.saturating_sub(part_bytes_of(&held));
             table.runs.push(held);
         }
         Ok(table)
@@ -163,6 +165,11 @@ impl RunTable {
     /// Entries of all runs, with removals and what newer ones replace.
     pub fn entries_on_disk(&self) -> u64 {
         self.runs.iter().map(|held| held.run.facts.entries).sum()
+    }
+
+    /// Whether the workers have something of this table to do.
+    pub fn is_busy(&self) -> bool {
+        self.reclaim || !self.frozen.is_empty() || !self.merging.is_empty()
     }
 
     fn freeze(&mut self) {
@@ -246,13 +253,11 @@ impl RunTable {
         let mut filters = self.config.filter_bytes;
         let mut parts = self.config.index_bytes;
         for held in &mut self.runs {
-            let wanted = held.filter.as_ref().map_or(0, |filter| filter.bytes());
-            match filters.checked_sub(wanted) {
+            match filters.checked_sub(filter_bytes_of(held)) {
                 Some(left) => filters = left,
                 None => held.filter = None,
             }
-            let wanted = held.parts.as_ref().map_or(0, |parts| parts.bytes());
-            match parts.checked_sub(wanted) {
+            match parts.checked_sub(part_bytes_of(held)) {
                 Some(left) => parts = left,
                 None => held.parts = None,
             }
@@ -296,8 +301,8 @@ impl RunTable {
         let weight = inputs.iter().map(|held| held.run.weight()).sum();
         // What newer runs have of the budgets is theirs.
         let newer = &self.runs[..start];
-        let filters: usize = newer.iter().map(|held| filter_bytes(held)).sum();
-        let parts: usize = newer.iter().map(|held| part_bytes(held)).sum();
+        let filters: usize = newer.iter().map(filter_bytes_of).sum();
+        let parts: usize = newer.iter().map(part_bytes_of).sum();
         let build = Build {
             folder: self.folder.clone(),
             config: Arc::clone(&self.config),
@@ -336,17 +341,17 @@ impl RunTable {
     }
 }
 
-fn filter_bytes(held: &Held) -> usize {
+fn filter_bytes_of(held: &Held) -> usize {
     held.filter.as_ref().map_or(0, |filter| filter.bytes())
 }
 
-fn part_bytes(held: &Held) -> usize {
+fn part_bytes_of(held: &Held) -> usize {
     held.parts.as_ref().map_or(0, |parts| parts.bytes())
 }
 
 fn resident_bytes(held: &Held) -> usize {
     let tops = held.run.entries.bytes() + held.run.ranges.bytes();
-    tops + filter_bytes(held) + part_bytes(held)
+    tops + filter_bytes_of(held) + part_bytes_of(held)
 }
 
 impl Table for RunTable {
