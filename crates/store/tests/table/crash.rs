@@ -23,7 +23,7 @@ fn work(disk: &MemoryDisk) -> (Vec<RunState>, Pairs, bool) {
             _ => table.put(&key[6..], &turn.to_be_bytes().repeat(6)),
         }
         let mut whole = table.tend().is_ok();
-        if turn % 100 == 99 {
+        if turn % 30 == 29 {
             let new = table.snapshot();
             whole &= table.tend().is_ok();
             if new.is_written() {

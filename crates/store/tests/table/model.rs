@@ -130,7 +130,7 @@ fn a_table_of_runs_answers_as_a_map_does() {
             most_runs = most_runs.max(table.runs());
         }
         assert_eq!(all(&table), pairs(&model));
-        assert!((5..=20).contains(&most_runs), "{most_runs} runs");
+        assert!((3..=20).contains(&most_runs), "{most_runs} runs");
     }
 }
 
@@ -223,17 +223,18 @@ fn tables_that_share_runs_each_see_their_own_keys() {
         }
         // Once both have merged the shared runs away and no manifest names
         // them, they are gone.
+        let shared = old.runs();
         old.keep(false);
         drop(old);
         let new = halves.each_mut().map(RunTable::snapshot);
         let named: Vec<_> = new
             .iter()
-            .flat_map(|s| s.runs())
+            .flat_map(Snapshot::runs)
             .map(|run| run.name)
             .collect();
-        for table in &mut halves {
-            table.tend().unwrap();
+        let left = files(&disk);
+        for run in shared {
+            assert_eq!(left.contains(&run.name), named.contains(&run.name));
         }
-        assert!(files(&disk).iter().all(|name| named.contains(name)));
     }
 }
