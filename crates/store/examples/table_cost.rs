@@ -6,10 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
 use rhumb_store::RealDisk;
 use rhumb_store::runs::{
     Compression, FilterOn, RunFolder, RunTable, RunsError, Table, TableConfig, Worker,
 };
+
+/// Puts between two calls of `tend`.
+const BATCH: u64 = 64;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -37,19 +41,43 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Times calls on the owner's thread.
+/// Times calls on the owner's thread. On a busy machine the longest were
+/// those in which another process had its turn, so the longest of the others
+/// is told too.
 #[derive(Default)]
 struct Stopwatch {
     longest: Duration,
+    longest_alone: Duration,
 }
 
 impl Stopwatch {
     fn time<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
+        let (switches, start) = (switches(), Instant::now());
         let result = call();
-        self.longest = self.longest.max(start.elapsed());
+        let spent = start.elapsed();
+        self.longest = self.longest.max(spent);
+        if switches == self::switches() {
+            self.longest_alone = self.longest_alone.max(spent);
+        }
         result
     }
+}
+
+impl std::fmt::Display for Stopwatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stopwatch {
+            longest,
+            longest_alone,
+        } = self;
+        write!(f, "{longest:.1?} ({longest_alone:.1?} undisturbed)")
+    }
+}
+
+/// How often this thread was put aside for another.
+fn switches() -> i64 {
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| {
+        usage.voluntary_context_switches() + usage.involuntary_context_switches()
+    })
 }
 
 fn queue(mut table: RunTable, millions: u64) -> Result<(), RunsError> {
@@ -57,23 +85,40 @@ fn queue(mut table: RunTable, millions: u64) -> Result<(), RunsError> {
     let (mut puts, mut takes) = (Stopwatch::default(), Stopwatch::default());
     let mut tends = Stopwatch::default();
     let mut random = 88_172_645_463_325_252_u64;
-    let start = cpu();
-    for sequence in 0..millions * 1_000_000 {
-        let lane = mixed(next(&mut random) % lanes);
-        let value = url(lane, next(&mut random));
-        let key = queue_key(lane, sequence % 3, sequence);
-        puts.time(|| table.put(&key, value.as_bytes()));
-        tend(&mut table, &mut tends, sequence)?;
+    let mut entries = |batch: u64| -> Vec<_> {
+        (batch * BATCH..(batch + 1) * BATCH)
+            .map(|sequence| {
+                let lane = mixed(next(&mut random) % lanes);
+                let key = queue_key(lane, sequence % 3, sequence);
+                (key, url(lane, next(&mut random)))
+            })
+            .collect()
+    };
+    let batches = millions * 1_000_000 / BATCH;
+    let idle = cpu();
+    let made: usize = (0..batches).map(|batch| entries(batch).len()).sum();
+    let making = cpu() - idle;
+    println!("{made} entries");
+    let start = cpu() + making;
+    for batch in 0..batches {
+        let entries = entries(batch);
+        puts.time(|| {
+            for (key, value) in &entries {
+                table.put(key, value.as_bytes());
+            }
+        });
+        tend(&mut table, &mut tends, 0)?;
     }
     settle(&mut table)?;
     let count = millions * 1_000_000;
     report("put", start, count);
     describe(&table, count);
-    println!("longest put {:?}, tend {:?}", puts.longest, tends.longest);
+    println!("longest {BATCH} puts {puts}, tend {tends}");
 
     // Take whole lanes while as many new entries are put.
     let (mut taken, mut taken_lanes, mut sequence) = (0_u64, 0_u64, count);
     let start = cpu();
+    let mut random = 7_777_777_u64;
     let mut scans = Duration::ZERO;
     for lane in (0..lanes).step_by(10) {
         let lane = mixed(lane);
@@ -101,11 +146,9 @@ fn queue(mut table: RunTable, millions: u64) -> Result<(), RunsError> {
     settle(&mut table)?;
     report("put and take", start, taken);
     println!(
-        "took {taken_lanes} lanes, {:.1} µs each ({:.2} µs an entry); longest take {:?}, tend {:?}",
+        "took {taken_lanes} lanes, {:.1} µs each ({:.2} µs an entry); longest take {takes}, tend {tends}",
         scans.as_secs_f64() * 1e6 / taken_lanes as f64,
         scans.as_secs_f64() * 1e6 / taken as f64,
-        takes.longest,
-        tends.longest,
     );
     describe(&table, count);
     Ok(())
@@ -115,15 +158,16 @@ fn index(mut table: RunTable, millions: u64) -> Result<(), RunsError> {
     let count = millions * 1_000_000;
     let (mut puts, mut tends) = (Stopwatch::default(), Stopwatch::default());
     let start = cpu();
-    for n in 0..count {
-        let key = index_key(n);
-        puts.time(|| table.put(&key, &n.to_be_bytes().repeat(2)[..10]));
-        tend(&mut table, &mut tends, n)?;
+    for batch in 0..count / BATCH {
+        let keys: [_; BATCH as usize] =
+            std::array::from_fn(|n| index_key(batch * BATCH + n as u64));
+        puts.time(|| keys.iter().for_each(|key| table.put(key, &key[..10])));
+        tend(&mut table, &mut tends, 0)?;
     }
     settle(&mut table)?;
     report("put", start, count);
     describe(&table, count);
-    println!("longest put {:?}, tend {:?}", puts.longest, tends.longest);
+    println!("longest {BATCH} puts {puts}, tend {tends}");
     let mut gets = Stopwatch::default();
     for (what, offset) in [("get", 0), ("get of what is not there", count)] {
         let mut random = 12_345;
@@ -134,13 +178,13 @@ fn index(mut table: RunTable, millions: u64) -> Result<(), RunsError> {
             found += u64::from(gets.time(|| table.get(&key))?.is_some());
         }
         report(what, start, 100_000);
-        println!("{found} found; longest {:?}", gets.longest);
+        println!("{found} found; longest {gets}");
     }
     Ok(())
 }
 
 fn tend(table: &mut RunTable, tends: &mut Stopwatch, turn: u64) -> Result<(), RunsError> {
-    if turn.is_multiple_of(64) {
+    if turn.is_multiple_of(BATCH) {
         tends.time(|| table.tend())?;
         while table.is_congested() {
             std::thread::sleep(Duration::from_millis(1));
@@ -212,7 +256,6 @@ fn next(random: &mut u64) -> u64 {
 
 /// CPU time of the whole process.
 fn cpu() -> Duration {
-    use nix::sys::resource::{UsageWho, getrusage};
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
         return Duration::ZERO;
     };
