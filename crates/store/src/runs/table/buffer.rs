@@ -92,12 +92,15 @@ impl Buffer {
         self.entries += 1;
     }
 
-    pub fn remove_range(&mut self, from: &[u8], to: &[u8]) {
+    /// The removal itself is noted only where something older lies `below`.
+    pub fn remove_range(&mut self, from: &[u8], to: &[u8], below: bool) {
         if !is_before(from, to) {
             return;
         }
         self.drop_entries(from, to);
-        self.removed.insert(from, to);
+        if below {
+            self.removed.insert(from, to);
+        }
     }
 
     fn drop_entries(&mut self, from: &[u8], to: &[u8]) {

@@ -48,6 +48,8 @@ pub struct RunTable {
     /// The newest first.
     runs: Vec<Held>,
     merging: Vec<Merging>,
+    /// Runs have come or gone since merges were last chosen.
+    changed: bool,
     reclaim: bool,
 }
 
@@ -63,6 +65,7 @@ impl RunTable {
             frozen: VecDeque::new(),
             runs: Vec::new(),
             merging: Vec::new(),
+            changed: true,
             reclaim: false,
         }
     }
@@ -207,8 +210,11 @@ impl RunTable {
                 break;
             };
             let held = held?;
-            self.frozen.pop_back();
+            let frozen = self.frozen.pop_back();
+            // Thousands of pieces of memory: not on this thread.
+            drop(self.soon.run(move || drop(frozen)));
             if let Some(held) = held {
+                self.changed = true;
                 self.runs.insert(0, held);
                 self.keep_to_budget();
             }
@@ -227,6 +233,7 @@ impl RunTable {
                 Some(Ok(Step::Done(output))) => self.replace_merged(at, output),
                 Some(Err(error)) => {
                     self.merging.swap_remove(at);
+                    self.changed = true;
                     return Err(error);
                 }
             }
@@ -236,6 +243,7 @@ impl RunTable {
     }
 
     fn replace_merged(&mut self, at: usize, output: Option<Held>) {
+        self.changed = true;
         let merging = self.merging.swap_remove(at);
         let first = merging.inputs.first();
         let is_first = |held: &Held| first.is_some_and(|run| Arc::ptr_eq(run, &held.run));
@@ -272,7 +280,7 @@ impl RunTable {
                 self.start_merge(0, self.runs.len());
             }
         }
-        while self.merging.len() < MERGES {
+        while self.changed && self.merging.len() < MERGES {
             let weights: Vec<Weight> = self.runs.iter().map(|held| self.weight(held)).collect();
             let TableConfig {
                 buffer_bytes,
@@ -281,6 +289,7 @@ impl RunTable {
                 ..
             } = *self.config;
             let Some(range) = tiers::choose(&weights, buffer_bytes, fan_in, most_runs) else {
+                self.changed = false;
                 break;
             };
             self.start_merge(range.start, range.end);
@@ -335,6 +344,13 @@ impl RunTable {
         self.merging.push(Merging { state, ..merging });
     }
 
+    /// Whether anything older than the buffer may lie in a range.
+    fn is_below(&self, from: &[u8], to: &[u8]) -> bool {
+        let mut frozen = self.frozen.iter();
+        frozen.any(|frozen| frozen.buffer.cursor(from, to).key().is_some())
+            || self.runs.iter().any(|held| held.may_hold(from, to).0)
+    }
+
     fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         let frozen = self.frozen.iter().map(|frozen| &*frozen.buffer);
         std::iter::once(&self.buffer).chain(frozen)
@@ -367,7 +383,8 @@ impl Table for RunTable {
 
     fn remove_range(&mut self, from: &[u8], to: &[u8]) {
         assert!(from.len() <= MAX_KEY && to.len() <= MAX_KEY);
-        self.buffer.remove_range(from, to);
+        let below = self.is_below(from, to);
+        self.buffer.remove_range(from, to, below);
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RunsError> {
