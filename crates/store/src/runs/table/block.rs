@@ -10,6 +10,7 @@
 //! the frame's place in the file: a frame that strayed is damage too.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -219,6 +220,45 @@ impl Block {
         };
         self.at = at;
         Some(())
+    }
+
+    /// Look for a key from where it stands, before the first entry. Keeps
+    /// count of how much of the key the entries share, so that none of them
+    /// has to be put together.
+    pub fn find(&mut self, file: &RunFile, key: &[u8]) -> Result<bool, RunsError> {
+        let mut matched = 0;
+        while self.at < self.bytes.len() {
+            match self.compare(key, &mut matched) {
+                None => return Err(file.damaged(self.frame)),
+                Some(Ordering::Less) => {}
+                Some(order) => return Ok(order == Ordering::Equal),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Step over an entry and say how it compares with a key, of which
+    /// `matched` bytes are those of the entry before, which was less.
+    fn compare(&mut self, key: &[u8], matched: &mut usize) -> Option<Ordering> {
+        let mut at = self.at;
+        let shared = take_varint(&self.bytes, &mut at)? as usize;
+        let rest = take_varint(&self.bytes, &mut at)? as usize;
+        let value = take_varint(&self.bytes, &mut at)? as usize;
+        let rest = self.bytes.get(at..at.checked_add(rest)?)?;
+        at += rest.len();
+        self.at = at.checked_add(value.saturating_sub(1))?;
+        self.bytes.get(at..self.at)?;
+        self.value = (value > 0).then_some((at, self.at));
+        Some(match shared.cmp(matched) {
+            // It goes on as the one before, which was less.
+            Ordering::Greater => Ordering::Less,
+            Ordering::Less => Ordering::Greater,
+            Ordering::Equal => {
+                let tail = key.get(shared..)?;
+                *matched += shared_bytes(rest, tail);
+                rest.cmp(tail)
+            }
+        })
     }
 
     pub fn key(&self) -> &[u8] {

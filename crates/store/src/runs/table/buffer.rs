@@ -5,42 +5,17 @@
 //! processor's cache, and an insert moves half a chunk at most. It is always
 //! sorted, so freezing it takes no work at all.
 
-use std::cmp::Ordering;
-
 use super::arena::{Arena, Place};
+use super::chunk::{CHUNK, CHUNK_BYTES, Chunk, high};
 use super::range::{head, is_before};
 use super::removed::RemovedRanges;
-
-const CHUNK: usize = 128;
-
-#[derive(Clone, Copy)]
-struct Slot {
-    /// The head of the key, as two halves: a `u128` would be padded.
-    high: u64,
-    low: u64,
-    place: Place,
-}
-
-impl Slot {
-    fn new(head: u128, place: Place) -> Slot {
-        Slot {
-            high: (head >> 64) as u64,
-            low: head as u64,
-            place,
-        }
-    }
-
-    fn head(&self) -> u128 {
-        u128::from(self.high) << 64 | u128::from(self.low)
-    }
-}
 
 #[derive(Default)]
 pub(super) struct Buffer {
     arena: Arena,
-    /// The first slot of every chunk.
-    firsts: Vec<Slot>,
-    chunks: Vec<Vec<Slot>>,
+    /// How the first key of every chunk begins.
+    firsts: Vec<u64>,
+    chunks: Vec<Chunk>,
     /// They hide what is older than this buffer; what lay in the buffer
     /// itself is gone, and what came later stands.
     removed: RemovedRanges,
@@ -61,10 +36,9 @@ impl Buffer {
     }
 
     pub fn bytes(&self) -> usize {
-        let slots = self.chunks.len() * CHUNK + self.firsts.capacity();
         self.arena.bytes()
-            + slots * size_of::<Slot>()
-            + self.chunks.capacity() * size_of::<Vec<Slot>>()
+            + self.chunks.len() * CHUNK_BYTES
+            + self.firsts.capacity() * size_of::<u64>()
             + self.removed.bytes()
     }
 
@@ -75,70 +49,58 @@ impl Buffer {
     /// `None` removes the key.
     pub fn put(&mut self, key: &[u8], value: Option<&[u8]>) {
         let head = head(key);
-        let chunk = match self.chunk_of(head, key) {
-            Some(chunk) => chunk,
-            // Before all others, or the very first.
-            None if self.chunks.is_empty() => {
-                let slot = Slot::new(head, self.arena.add(key, value));
-                self.add_chunk(0, slot);
-                return;
-            }
-            None => 0,
-        };
-        match self.search(chunk, head, key) {
+        if self.chunks.is_empty() {
+            self.firsts.push(0);
+            self.chunks.push(Chunk::new());
+        }
+        // What is before all others goes into the first chunk.
+        let chunk = self.chunk_of(head, key).unwrap_or(0);
+        match self.chunks[chunk].search(&self.arena, head, key) {
             Ok(at) => {
-                let place = self.chunks[chunk][at].place;
+                let place = self.chunks[chunk].place(at);
                 if !self.arena.overwrite(place, value) {
-                    let slot = Slot::new(head, self.arena.add(key, value));
-                    self.chunks[chunk][at] = slot;
-                    if at == 0 {
-                        self.firsts[chunk] = slot;
-                    }
+                    let place = self.arena.add(key, value);
+                    self.chunks[chunk].set_place(at, place);
                 }
             }
             Err(at) => {
-                let slot = Slot::new(head, self.arena.add(key, value));
-                self.insert(chunk, at, slot);
+                let place = self.arena.add(key, value);
+                self.insert(chunk, at, head, place);
             }
         }
     }
 
-    fn add_chunk(&mut self, chunk: usize, slot: Slot) {
-        let mut slots = Vec::with_capacity(CHUNK);
-        slots.push(slot);
-        self.chunks.insert(chunk, slots);
-        self.firsts.insert(chunk, slot);
-        self.entries += 1;
-    }
-
-    fn insert(&mut self, mut chunk: usize, mut at: usize, slot: Slot) {
+    fn insert(&mut self, mut chunk: usize, mut at: usize, head: u128, place: Place) {
         if self.chunks[chunk].len() == CHUNK {
             // Keys that come in order fill their chunks.
-            if at == CHUNK {
-                return self.add_chunk(chunk + 1, slot);
-            }
-            let mut upper = Vec::with_capacity(CHUNK);
-            upper.extend(self.chunks[chunk].drain(CHUNK / 2..));
-            self.firsts.insert(chunk + 1, upper[0]);
+            let upper = match at {
+                CHUNK => Chunk::new(),
+                _ => self.chunks[chunk].split(),
+            };
+            self.firsts.insert(chunk + 1, upper.first_high());
             self.chunks.insert(chunk + 1, upper);
-            if at > CHUNK / 2 {
+            let kept = self.chunks[chunk].len();
+            if at > kept || kept == CHUNK {
                 chunk += 1;
-                at -= CHUNK / 2;
+                at -= kept;
             }
         }
-        self.chunks[chunk].insert(at, slot);
+        self.chunks[chunk].insert(at, head, place);
         if at == 0 {
-            self.firsts[chunk] = slot;
+            self.firsts[chunk] = high(head);
         }
         self.entries += 1;
     }
 
-    pub fn remove_range(&mut self, from: &[u8], to: &[u8]) {
+    /// The removal itself is noted only where something older lies `below`.
+    pub fn remove_range(&mut self, from: &[u8], to: &[u8], below: bool) {
         if !is_before(from, to) {
             return;
         }
         self.drop_entries(from, to);
-        self.removed.insert(from, to);
+        if below {
+            self.removed.insert(from, to);
+        }
     }
 
     fn drop_entries(&mut self, from: &[u8], to: &[u8]) {
@@ -152,21 +114,22 @@ impl Buffer {
         }
         let before: usize = self.chunks[first..self.chunks.len().min(last + 1)]
             .iter()
-            .map(Vec::len)
+            .map(Chunk::len)
             .sum();
         if first == last {
-            self.chunks[first].drain(start..end);
+            self.chunks[first].remove(start, end);
         } else {
-            self.chunks[first].truncate(start);
+            let length = self.chunks[first].len();
+            self.chunks[first].remove(start, length);
             if let Some(chunk) = self.chunks.get_mut(last) {
-                chunk.drain(..end);
+                chunk.remove(0, end);
             }
         }
         let kept_last = self
             .chunks
             .get(last)
             .filter(|_| last > first)
-            .map_or(0, Vec::len);
+            .map_or(0, Chunk::len);
         self.entries -= before - self.chunks[first].len() - kept_last;
         // What lies between is gone, and so are chunks left empty.
         let gone_from = first + usize::from(!self.chunks[first].is_empty());
@@ -176,7 +139,7 @@ impl Buffer {
             self.firsts.drain(gone_from..gone_to);
         }
         for chunk in first..self.chunks.len().min(gone_from + 1) {
-            self.firsts[chunk] = self.chunks[chunk][0];
+            self.firsts[chunk] = self.chunks[chunk].first_high();
         }
     }
 
@@ -185,29 +148,23 @@ impl Buffer {
     pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         let head = head(key);
         if let Some(chunk) = self.chunk_of(head, key)
-            && let Ok(at) = self.search(chunk, head, key)
+            && let Ok(at) = self.chunks[chunk].search(&self.arena, head, key)
         {
-            return Some(self.arena.value(self.chunks[chunk][at].place));
+            return Some(self.arena.value(self.chunks[chunk].place(at)));
         }
         self.removed.covers(key).then_some(None)
     }
 
     /// The last chunk whose first key is not after `key`.
     fn chunk_of(&self, head: u128, key: &[u8]) -> Option<usize> {
-        let after = self
-            .firsts
-            .partition_point(|first| self.compare(first, head, key) != Ordering::Greater);
+        let wanted = high(head);
+        let mut after = self.firsts.partition_point(|first| *first < wanted);
+        if self.firsts.get(after) == Some(&wanted) {
+            let equal = self.firsts[after..].partition_point(|first| *first == wanted);
+            after += self.chunks[after..after + equal]
+                .partition_point(|chunk| !chunk.begins_after(&self.arena, head, key));
+        }
         after.checked_sub(1)
-    }
-
-    fn search(&self, chunk: usize, head: u128, key: &[u8]) -> Result<usize, usize> {
-        self.chunks[chunk].binary_search_by(|slot| self.compare(slot, head, key))
-    }
-
-    fn compare(&self, slot: &Slot, head: u128, key: &[u8]) -> Ordering {
-        slot.head()
-            .cmp(&head)
-            .then_with(|| self.arena.key(slot.place).cmp(key))
     }
 
     /// The first entry at or after `key`.
@@ -216,7 +173,7 @@ impl Buffer {
         let Some(chunk) = self.chunk_of(head, key) else {
             return (0, 0);
         };
-        let (Ok(at) | Err(at)) = self.search(chunk, head, key);
+        let (Ok(at) | Err(at)) = self.chunks[chunk].search(&self.arena, head, key);
         if at == self.chunks[chunk].len() {
             (chunk + 1, 0)
         } else {
@@ -234,6 +191,18 @@ impl Buffer {
         };
         cursor.settle();
         cursor
+    }
+
+    /// All entries in order, some at a time: the processor can then wait for
+    /// several of them at once.
+    pub fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = (&[u8], Option<&[u8]>)>> {
+        self.chunks.iter().map(|chunk| {
+            let entries: Vec<_> = chunk
+                .places()
+                .map(|place| (self.arena.key(place), self.arena.value(place)))
+                .collect();
+            entries.into_iter()
+        })
     }
 
     /// The entries and removals that touch a range, as a buffer of their own.
@@ -266,16 +235,13 @@ impl<'a> BufferCursor<'a> {
     fn settle(&mut self) {
         let (chunk, at) = self.spot;
         self.place = None;
-        if let Some(slot) = self
-            .buffer
-            .chunks
-            .get(chunk)
-            .and_then(|slots| slots.get(at))
+        let slots = self.buffer.chunks.get(chunk);
+        if let Some(place) = slots
+            .filter(|slots| at < slots.len())
+            .map(|slots| slots.place(at))
         {
-            self.key = self.buffer.arena.key(slot.place);
-            if is_before(self.key, self.to) {
-                self.place = Some(slot.place);
-            }
+            self.key = self.buffer.arena.key(place);
+            self.place = is_before(self.key, self.to).then_some(place);
         }
     }
 

@@ -15,6 +15,7 @@ const WRITE_BYTES: usize = 256 << 10;
 /// A part of the fences is closed at so many of them, or so many bytes.
 pub(super) const PART_FENCES: usize = 256;
 const PART_BYTES: usize = 64 << 10;
+const HASHES: usize = 64;
 const NO_FRAME: Frame = Frame {
     offset: 0,
     length: 0,
@@ -122,6 +123,9 @@ pub(super) struct RunBuilder {
     ranges: Row,
     encoder: Option<zstd::bulk::Compressor<'static>>,
     filter: Option<Filter>,
+    /// Hashes for the filter, added together: the processor can then wait
+    /// for several of its lines at once.
+    hashes: Vec<u64>,
     last_prefix: Vec<u8>,
     facts: Facts,
 }
@@ -154,6 +158,7 @@ impl RunBuilder {
             ranges: row(),
             encoder,
             filter,
+            hashes: Vec::with_capacity(HASHES),
             last_prefix: Vec::new(),
             facts: Facts {
                 entries: 0,
@@ -191,8 +196,17 @@ impl RunBuilder {
 
     fn note_prefix(&mut self, hash: u64) {
         self.facts.prefixes += 1;
+        if self.filter.is_some() {
+            self.hashes.push(hash);
+            if self.hashes.len() == HASHES {
+                self.add_hashes();
+            }
+        }
+    }
+
+    fn add_hashes(&mut self) {
         if let Some(filter) = &mut self.filter {
-            filter.add(hash);
+            self.hashes.drain(..).for_each(|hash| filter.add(hash));
         }
     }
 
@@ -246,6 +260,7 @@ impl RunBuilder {
         if !self.ranges.top.is_empty() {
             self.facts.ranges_top = seal_fences(&self.ranges.top, &mut self.sink);
         }
+        self.add_hashes();
         let filter = self.filter.and_then(|f| f.settle(self.facts.prefixes));
         if let Some(filter) = &filter {
             let offset = self.sink.offset();

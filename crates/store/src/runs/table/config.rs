@@ -65,7 +65,7 @@ impl TableConfig {
             waiting_bytes: 48 << 20,
             block_bytes: 16 << 10,
             compression: Compression::Plain,
-            compress_above: 64 << 20,
+            compress_above: 256 << 20,
             filter: FilterOn::Key,
             filter_bytes: 16 << 20,
             index_bytes: 8 << 20,

@@ -22,10 +22,8 @@ const ENTRY: u64 = 48;
 /// Write a frozen buffer as a run.
 pub(super) fn write_buffer(buffer: &Buffer, build: Build) -> Result<Option<Held>, RunsError> {
     let mut builder = RunBuilder::new(build);
-    let mut cursor = buffer.cursor(&[], &[]);
-    while let Some(key) = cursor.key() {
-        builder.add(key, cursor.value())?;
-        cursor.advance();
+    for (key, value) in buffer.chunks().flatten() {
+        builder.add(key, value)?;
     }
     for (from, to) in buffer.removed().iter() {
         builder.add_range(from, to)?;

@@ -9,6 +9,7 @@ mod arena;
 mod block;
 mod buffer;
 mod builder;
+mod chunk;
 mod config;
 mod cursor;
 mod fences;

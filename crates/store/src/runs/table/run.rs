@@ -309,13 +309,8 @@ impl Held {
     /// removed.
     pub fn find(&self, key: &[u8]) -> Result<Option<Option<Vec<u8>>>, RunsError> {
         let mut block = self.block_of(Section::Entries, key)?;
-        while block.next(&self.run.file)? {
-            if block.key() >= key {
-                let found = block.key() == key;
-                return Ok(found.then(|| block.value().map(<[u8]>::to_vec)));
-            }
-        }
-        Ok(None)
+        let found = block.find(&self.run.file, key)?;
+        Ok(found.then(|| block.value().map(<[u8]>::to_vec)))
     }
 
     /// Whether one of its removed ranges holds the key.

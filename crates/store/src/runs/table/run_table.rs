@@ -48,6 +48,8 @@ pub struct RunTable {
     /// The newest first.
     runs: Vec<Held>,
     merging: Vec<Merging>,
+    /// Runs have come or gone since merges were last chosen.
+    changed: bool,
     reclaim: bool,
 }
 
@@ -63,12 +65,15 @@ impl RunTable {
             frozen: VecDeque::new(),
             runs: Vec::new(),
             merging: Vec::new(),
+            changed: true,
             reclaim: false,
         }
     }
 
     /// The table that a manifest describes, the newest run first. Tables of
-    /// one folder that name the same run share its file.
+    /// one folder that name the same run share its file. The files are kept;
+    /// a snapshot taken right away stands for that manifest, to let them go
+    /// when there is a newer one.
     pub fn open(
         folder: &RunFolder,
         config: TableConfig,
@@ -82,8 +87,8 @@ impl RunTable {
         for state in runs {
             let file = folder.shared(&state.name)?;
             let held = Held::open(file, state, &table.config, filter_bytes, index_bytes)?;
-            filter_bytes -= held.filter.as_ref().map_or(0, |filter| filter.bytes());
-            index_bytes -= held.parts.as_ref().map_or(0, |parts| parts.bytes());
+            filter_bytes = filter_bytes.saturating_sub(filter_bytes_of(&held));
+            index_bytes = index_bytes.saturating_sub(part_bytes_of(&held));
             table.runs.push(held);
         }
         Ok(table)
@@ -165,6 +170,11 @@ impl RunTable {
         self.runs.iter().map(|held| held.run.facts.entries).sum()
     }
 
+    /// Whether the workers have something of this table to do.
+    pub fn is_busy(&self) -> bool {
+        self.reclaim || !self.frozen.is_empty() || !self.merging.is_empty()
+    }
+
     fn freeze(&mut self) {
         if self.buffer.is_empty() {
             return;
@@ -200,8 +210,11 @@ impl RunTable {
                 break;
             };
             let held = held?;
-            self.frozen.pop_back();
+            let frozen = self.frozen.pop_back();
+            // Thousands of pieces of memory: not on this thread.
+            drop(self.soon.run(move || drop(frozen)));
             if let Some(held) = held {
+                self.changed = true;
                 self.runs.insert(0, held);
                 self.keep_to_budget();
             }
@@ -220,6 +233,7 @@ impl RunTable {
                 Some(Ok(Step::Done(output))) => self.replace_merged(at, output),
                 Some(Err(error)) => {
                     self.merging.swap_remove(at);
+                    self.changed = true;
                     return Err(error);
                 }
             }
@@ -229,6 +243,7 @@ impl RunTable {
     }
 
     fn replace_merged(&mut self, at: usize, output: Option<Held>) {
+        self.changed = true;
         let merging = self.merging.swap_remove(at);
         let first = merging.inputs.first();
         let is_first = |held: &Held| first.is_some_and(|run| Arc::ptr_eq(run, &held.run));
@@ -246,13 +261,11 @@ impl RunTable {
         let mut filters = self.config.filter_bytes;
         let mut parts = self.config.index_bytes;
         for held in &mut self.runs {
-            let wanted = held.filter.as_ref().map_or(0, |filter| filter.bytes());
-            match filters.checked_sub(wanted) {
+            match filters.checked_sub(filter_bytes_of(held)) {
                 Some(left) => filters = left,
                 None => held.filter = None,
             }
-            let wanted = held.parts.as_ref().map_or(0, |parts| parts.bytes());
-            match parts.checked_sub(wanted) {
+            match parts.checked_sub(part_bytes_of(held)) {
                 Some(left) => parts = left,
                 None => held.parts = None,
             }
@@ -267,7 +280,7 @@ impl RunTable {
                 self.start_merge(0, self.runs.len());
             }
         }
-        while self.merging.len() < MERGES {
+        while self.changed && self.merging.len() < MERGES {
             let weights: Vec<Weight> = self.runs.iter().map(|held| self.weight(held)).collect();
             let TableConfig {
                 buffer_bytes,
@@ -276,6 +289,7 @@ impl RunTable {
                 ..
             } = *self.config;
             let Some(range) = tiers::choose(&weights, buffer_bytes, fan_in, most_runs) else {
+                self.changed = false;
                 break;
             };
             self.start_merge(range.start, range.end);
@@ -296,8 +310,8 @@ impl RunTable {
         let weight = inputs.iter().map(|held| held.run.weight()).sum();
         // What newer runs have of the budgets is theirs.
         let newer = &self.runs[..start];
-        let filters: usize = newer.iter().map(|held| filter_bytes(held)).sum();
-        let parts: usize = newer.iter().map(|held| part_bytes(held)).sum();
+        let filters: usize = newer.iter().map(filter_bytes_of).sum();
+        let parts: usize = newer.iter().map(part_bytes_of).sum();
         let build = Build {
             folder: self.folder.clone(),
             config: Arc::clone(&self.config),
@@ -330,23 +344,30 @@ impl RunTable {
         self.merging.push(Merging { state, ..merging });
     }
 
+    /// Whether anything older than the buffer may lie in a range.
+    fn is_below(&self, from: &[u8], to: &[u8]) -> bool {
+        let mut frozen = self.frozen.iter();
+        frozen.any(|frozen| frozen.buffer.cursor(from, to).key().is_some())
+            || self.runs.iter().any(|held| held.may_hold(from, to).0)
+    }
+
     fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         let frozen = self.frozen.iter().map(|frozen| &*frozen.buffer);
         std::iter::once(&self.buffer).chain(frozen)
     }
 }
 
-fn filter_bytes(held: &Held) -> usize {
+fn filter_bytes_of(held: &Held) -> usize {
     held.filter.as_ref().map_or(0, |filter| filter.bytes())
 }
 
-fn part_bytes(held: &Held) -> usize {
+fn part_bytes_of(held: &Held) -> usize {
     held.parts.as_ref().map_or(0, |parts| parts.bytes())
 }
 
 fn resident_bytes(held: &Held) -> usize {
     let tops = held.run.entries.bytes() + held.run.ranges.bytes();
-    tops + filter_bytes(held) + part_bytes(held)
+    tops + filter_bytes_of(held) + part_bytes_of(held)
 }
 
 impl Table for RunTable {
@@ -362,7 +383,8 @@ impl Table for RunTable {
 
     fn remove_range(&mut self, from: &[u8], to: &[u8]) {
         assert!(from.len() <= MAX_KEY && to.len() <= MAX_KEY);
-        self.buffer.remove_range(from, to);
+        let below = self.is_below(from, to);
+        self.buffer.remove_range(from, to, below);
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RunsError> {
