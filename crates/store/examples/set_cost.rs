@@ -121,8 +121,8 @@ impl Links {
     }
 }
 
-fn cpu(who: UsageWho) -> Result<Duration, Box<dyn Error>> {
-    let usage = getrusage(who)?;
+fn cpu() -> Result<Duration, Box<dyn Error>> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     let micros = |time: nix::sys::time::TimeVal| {
         Duration::from_micros(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64)
     };
@@ -147,17 +147,23 @@ struct Tally {
     later: u64,
     new: u64,
     longest: Duration,
-    /// Without the time in which others had the processor.
-    longest_cpu: Duration,
+    /// Among calls during which nobody else was given the processor.
+    longest_undisturbed: Duration,
 }
 
 impl Tally {
     fn time<T>(&mut self, call: impl FnOnce() -> T) -> Result<T, Box<dyn Error>> {
-        let (start, cpu_start) = (Instant::now(), cpu(UsageWho::RUSAGE_THREAD)?);
+        let switches = || -> Result<_, Box<dyn Error>> {
+            let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+            Ok(usage.involuntary_context_switches() + usage.voluntary_context_switches())
+        };
+        let (before, start) = (switches()?, Instant::now());
         let result = call();
-        self.longest = self.longest.max(start.elapsed());
-        let spent = cpu(UsageWho::RUSAGE_THREAD)?.saturating_sub(cpu_start);
-        self.longest_cpu = self.longest_cpu.max(spent);
+        let taken = start.elapsed();
+        self.longest = self.longest.max(taken);
+        if taken > self.longest_undisturbed && switches()? == before {
+            self.longest_undisturbed = taken;
+        }
         Ok(result)
     }
 }
@@ -180,7 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut keys, mut verdicts, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();
     let mut tally = Tally::default();
-    let (mut cpu_before, mut wall_before) = (cpu(UsageWho::RUSAGE_SELF)?, start.elapsed());
+    let (mut cpu_before, mut wall_before) = (cpu()?, start.elapsed());
     let mut token = 0;
     let mut next_report = 1_000_000.min(known);
     let mut last: Option<KeySnapshot> = None;
@@ -210,13 +216,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // All is answered and written: the cost of this stretch, less that
         // of the stream.
-        let spent = cpu(UsageWho::RUSAGE_SELF)? - cpu_before;
+        let spent = cpu()? - cpu_before;
         let wall = start.elapsed() - wall_before;
-        let before = cpu(UsageWho::RUSAGE_SELF)?;
+        let before = cpu()?;
         for _ in 0..tally.links / LINKS_PER_PAGE as u64 {
             dry.page(&mut keys);
         }
-        let own = (cpu(UsageWho::RUSAGE_SELF)? - before).min(spent);
+        let own = (cpu()? - before).min(spent);
         let per_link = |time: Duration| time.as_secs_f64() * 1e6 / tally.links as f64;
         let (now, most) = resident()?;
         println!(
@@ -228,14 +234,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             wall.as_secs_f64(),
         );
         println!(
-            "       {} MB resident (at most {}), set says {}; {:.2} bytes a key in {} runs; longest call {:.1} ms, {:.1} of CPU; {:.0}% at once, {:.0}% new",
+            "       {} MB resident (at most {}), set says {}; {:.2} bytes a key in {} runs; longest call {:.1} ms, {:.1} undisturbed; {:.0}% at once, {:.0}% new",
             now,
             most,
             set.bytes_in_memory() >> 20,
             set.bytes_on_disk() as f64 / set.count() as f64,
             set.runs(),
             tally.longest.as_secs_f64() * 1e3,
-            tally.longest_cpu.as_secs_f64() * 1e3,
+            tally.longest_undisturbed.as_secs_f64() * 1e3,
             100.0 - tally.later as f64 * 100.0 / tally.links as f64,
             tally.new as f64 * 100.0 / tally.links as f64,
         );
@@ -245,7 +251,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tally = Tally::default();
         last = None;
         next_report = (next_report * 10).min(known);
-        (cpu_before, wall_before) = (cpu(UsageWho::RUSAGE_SELF)?, start.elapsed());
+        (cpu_before, wall_before) = (cpu()?, start.elapsed());
     }
     drop(set);
     std::fs::remove_dir_all(folder)?;

@@ -9,17 +9,18 @@ use super::buffer::Buffer;
 use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use super::scan::merge;
-use super::search::{Asked, Confirmed, confirm};
+use super::search::{Confirmed, confirm};
 use super::set::KeySet;
 use super::snapshot::Slot;
 use crate::runs::{RunFolder, Running, RunsError};
 
 /// Answers given in one call, so that a large batch does not hold its owner up.
-const ANSWERS_PER_CALL: usize = 16 << 10;
+const ANSWERS_PER_CALL: usize = 8 << 10;
 
 /// Keys being looked up. The frozen buffers stay until all are answered.
 pub(super) struct Batch {
     len: usize,
+    room: usize,
     job: Running<Result<Confirmed, RunsError>>,
     confirmed: Option<Confirmed>,
 }
@@ -28,6 +29,11 @@ impl Batch {
     /// Keys without an answer.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many keys there is memory for.
+    pub fn room(&self) -> usize {
+        self.room
     }
 
     pub fn has_answers(&self) -> bool {
@@ -100,6 +106,8 @@ impl KeySet {
         }
         if batch.len > 0 {
             self.batch = Some(batch);
+        } else {
+            self.used = batch.confirmed.unwrap_or_default();
         }
         Ok(())
     }
@@ -198,13 +206,15 @@ impl KeySet {
             return;
         }
         self.is_hurried = false;
-        let room = self.gathering.capacity();
-        let asked: Vec<Asked> = std::mem::replace(&mut self.gathering, Vec::with_capacity(room));
+        let Confirmed { found, missing } = std::mem::take(&mut self.used);
+        let asked = std::mem::replace(&mut self.gathering, missing);
         let len = asked.len();
+        let room = asked.capacity() + found.capacity().max(len);
         let runs = self.runs.clone();
-        let job = self.soon.run(move || confirm(asked, &runs));
+        let job = self.soon.run(move || confirm(asked, found, &runs));
         self.batch = Some(Batch {
             len,
+            room,
             job,
             confirmed: None,
         });
