@@ -87,12 +87,12 @@ impl KeySetConfig {
     pub fn within(bytes: usize) -> KeySetConfig {
         // Three tables (live, written, cleared) and the keys of one, sorted:
         // three eighths. Three lists of keys asked for: an eleventh. The
-        // filter and the one before it: a half.
+        // filter and the one before it: a half, nearly.
         let slots = previous_power_of_two((bytes / 10 / 16).clamp(1 << 8, 1 << 21));
         let confirm_keys = (bytes / 800).clamp(1 << 8, 1 << 20);
         KeySetConfig {
             buffer_keys: slots / 4 * 3 - 4,
-            filter_bytes: bytes / 5 * 2,
+            filter_bytes: bytes / 8 * 3,
             cache_keys: previous_power_of_two((bytes / 48 / 16).clamp(16, 1 << 18)),
             confirm_keys,
             confirm_after: Duration::from_secs(1),

@@ -53,9 +53,9 @@ pub struct KeySet {
     pub(super) flushing: Option<Running<Result<Arc<KeyRun>, RunsError>>>,
     pub(super) merging: Option<Merging>,
     pub(super) growth: Growth,
-    /// A buffer that was written is cleared off this thread and used again.
-    pub(super) clearing: Option<Running<Buffer>>,
-    pub(super) spare: Option<Buffer>,
+    /// Buffers that were written are cleared off this thread and used again.
+    pub(super) clearing: Vec<Running<Buffer>>,
+    pub(super) spare: Vec<Buffer>,
     pub(super) is_broken: bool,
     opened: Option<KeySnapshot>,
     count: u64,
@@ -82,8 +82,8 @@ impl KeySet {
             flushing: None,
             merging: None,
             growth: Growth::Idle,
-            clearing: None,
-            spare: None,
+            clearing: Vec::new(),
+            spare: Vec::new(),
             is_broken: false,
             opened: None,
             count: 0,
@@ -161,14 +161,10 @@ impl KeySet {
     }
 
     pub fn bytes_in_memory(&self) -> usize {
-        let buffers = self.frozen.iter().map(|frozen| frozen.buffer.bytes());
-        let spare = self.spare.as_ref().map_or(0, Buffer::bytes);
         let indexes = self.runs.iter().map(|run| run.bytes_in_memory());
         let batch = self.batch.as_ref().map_or(0, Batch::room);
         let pending = self.gathering.capacity() + self.used.room() + batch;
-        self.live.bytes()
-            + buffers.sum::<usize>()
-            + spare
+        self.live.bytes() * self.buffers()
             + indexes.sum::<usize>()
             + self.filter.bytes()
             + self.cache.bytes()
@@ -177,6 +173,11 @@ impl KeySet {
 
     pub fn bytes_on_disk(&self) -> u64 {
         self.runs.iter().map(|run| run.bytes_on_disk()).sum()
+    }
+
+    /// How many buffers there are, all of one size.
+    pub(super) fn buffers(&self) -> usize {
+        1 + self.frozen.len() + self.clearing.len() + self.spare.len()
     }
 
     /// How many runs there are.
@@ -207,7 +208,7 @@ impl KeySet {
             return;
         }
         let room = self.config.buffer_keys;
-        let fresh = self.spare.take();
+        let fresh = self.spare.pop();
         let fresh = fresh.unwrap_or_else(|| Buffer::with_room(room));
         let full = std::mem::replace(&mut self.live, fresh);
         self.frozen.push(Frozen {
@@ -267,6 +268,7 @@ impl Keys for KeySet {
                     *in_runs = self.filter.maybe_contains(*key);
                 }
             }
+            self.cache.touch(keys);
             self.live.touch(keys);
             for frozen in &self.frozen {
                 frozen.buffer.touch(keys);

@@ -17,6 +17,9 @@ use crate::runs::{RunFolder, Running, RunsError};
 /// Answers given in one call, so that a large batch does not hold its owner up.
 const ANSWERS_PER_CALL: usize = 8 << 10;
 
+/// One that is filled, one that is written, one that is ready: they go round.
+const BUFFERS: usize = 3;
+
 /// Keys being looked up. The frozen buffers stay until all are answered.
 pub(super) struct Batch {
     len: usize,
@@ -114,17 +117,23 @@ impl KeySet {
 
     /// Let go of buffers whose runs answer for them.
     fn retire(&mut self) {
-        if let Some(Ok(Some(cleared))) = self.clearing.as_ref().map(Running::take) {
-            self.clearing = None;
-            self.spare = Some(cleared);
-        }
+        let mut cleared = Vec::new();
+        self.clearing.retain(|clearing| match clearing.take() {
+            Ok(Some(buffer)) => {
+                cleared.push(buffer);
+                false
+            }
+            still => still.is_ok(),
+        });
+        self.spare.append(&mut cleared);
         if self.batch.is_some() {
             return;
         }
-        for frozen in self.frozen.extract_if(.., |frozen| frozen.is_installed) {
+        let done: Vec<_> = self.frozen.extract_if(.., |f| f.is_installed).collect();
+        for frozen in done {
             match Arc::try_unwrap(frozen.buffer) {
-                Ok(mut buffer) if self.spare.is_none() && self.clearing.is_none() => {
-                    self.clearing = Some(self.soon.run(move || {
+                Ok(mut buffer) if self.buffers() < BUFFERS => {
+                    self.clearing.push(self.soon.run(move || {
                         buffer.clear();
                         buffer
                     }));
@@ -161,9 +170,16 @@ impl KeySet {
         let Some(frozen) = self.frozen.iter().find(|frozen| !frozen.is_installed) else {
             return;
         };
+        let (buffer, slot) = (Arc::clone(&frozen.buffer), Arc::clone(&frozen.slot));
+        // The next freeze finds a buffer ready: making one is not its owner's
+        // work either.
+        if self.spare.is_empty() && self.clearing.is_empty() && self.buffers() < BUFFERS {
+            let room = self.config.buffer_keys;
+            let fresh = self.soon.run(move || Buffer::with_room(room));
+            self.clearing.push(fresh);
+        }
         let folder = self.folder.clone();
         let block_bytes = self.config.block_bytes;
-        let (buffer, slot) = (Arc::clone(&frozen.buffer), Arc::clone(&frozen.slot));
         let filter = Arc::clone(&self.filter);
         let flush = move || flush(&folder, block_bytes, &buffer, &filter, &slot);
         self.flushing = Some(self.soon.run(flush));
