@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use rhumb_store::RealDisk;
-use rhumb_store::runs::{KeySet, KeySetConfig, Keys, RunFolder, Verdict, Worker};
+use rhumb_store::runs::{KeySet, KeySetConfig, KeySnapshot, Keys, RunFolder, Verdict, Worker};
 
 const LINKS_PER_PAGE: usize = 33;
 const KEYS_PER_HOST: u64 = 100;
@@ -147,6 +147,25 @@ struct Tally {
     later: u64,
     new: u64,
     longest: Duration,
+    /// Among calls during which nobody else was given the processor.
+    longest_undisturbed: Duration,
+}
+
+impl Tally {
+    fn time<T>(&mut self, call: impl FnOnce() -> T) -> Result<T, Box<dyn Error>> {
+        let switches = || -> Result<_, Box<dyn Error>> {
+            let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+            Ok(usage.involuntary_context_switches() + usage.voluntary_context_switches())
+        };
+        let (before, start) = (switches()?, Instant::now());
+        let result = call();
+        let taken = start.elapsed();
+        self.longest = self.longest.max(taken);
+        if taken > self.longest_undisturbed && switches()? == before {
+            self.longest_undisturbed = taken;
+        }
+        Ok(result)
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -166,19 +185,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut links, mut dry) = (Links::new(), Links::new());
     let (mut keys, mut verdicts, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();
-    let (mut tally, mut stream_cost) = (Tally::default(), Duration::ZERO);
+    let mut tally = Tally::default();
     let (mut cpu_before, mut wall_before) = (cpu()?, start.elapsed());
     let mut token = 0;
     let mut next_report = 1_000_000.min(known);
-    let mut finishing = false;
+    let mut last: Option<KeySnapshot> = None;
     loop {
-        let is_full = set.count() >= next_report;
-        finishing |= is_full;
-        if !set.is_congested() && !finishing {
+        if set.count() >= next_report && last.is_none() {
+            last = Some(tally.time(|| set.snapshot())?);
+        }
+        if !set.is_congested() && last.is_none() {
             links.page(&mut keys);
-            let called = Instant::now();
-            set.offer(&keys, token, start.elapsed(), &mut verdicts);
-            tally.longest = tally.longest.max(called.elapsed());
+            let now = start.elapsed();
+            tally.time(|| set.offer(&keys, token, now, &mut verdicts))?;
             token += keys.len() as u64;
             tally.links += keys.len() as u64;
             tally.new += verdicts.iter().filter(|v| **v == Verdict::New).count() as u64;
@@ -188,22 +207,21 @@ fn main() -> Result<(), Box<dyn Error>> {
             set.hurry();
             std::thread::sleep(Duration::from_micros(200));
         }
-        let called = Instant::now();
-        set.tend(start.elapsed(), &mut answers)?;
-        tally.longest = tally.longest.max(called.elapsed());
+        let now = start.elapsed();
+        tally.time(|| set.tend(now, &mut answers))??;
         tally.new += answers.iter().filter(|(_, is_new)| *is_new).count() as u64;
         answers.clear();
-        if !finishing || set.pending() > 0 {
+        if set.pending() > 0 || !last.as_ref().is_some_and(KeySnapshot::is_written) {
             continue;
         }
-        // All is answered: the cost of this stretch, less that of the stream.
+        // All is answered and written: the cost of this stretch, less that
+        // of the stream.
         let spent = cpu()? - cpu_before;
         let wall = start.elapsed() - wall_before;
         let before = cpu()?;
         for _ in 0..tally.links / LINKS_PER_PAGE as u64 {
             dry.page(&mut keys);
         }
-        stream_cost += cpu()? - before;
         let own = (cpu()? - before).min(spent);
         let per_link = |time: Duration| time.as_secs_f64() * 1e6 / tally.links as f64;
         let (now, most) = resident()?;
@@ -216,13 +234,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             wall.as_secs_f64(),
         );
         println!(
-            "       {} MB resident (at most {}), set says {}; {:.2} bytes a key in {} runs; longest call {:.1} ms; {:.0}% at once, {:.0}% new",
+            "       {} MB resident (at most {}), set says {}; {:.2} bytes a key in {} runs; longest call {:.1} ms, {:.1} undisturbed; {:.0}% at once, {:.0}% new",
             now,
             most,
             set.bytes_in_memory() >> 20,
             set.bytes_on_disk() as f64 / set.count() as f64,
             set.runs(),
             tally.longest.as_secs_f64() * 1e3,
+            tally.longest_undisturbed.as_secs_f64() * 1e3,
             100.0 - tally.later as f64 * 100.0 / tally.links as f64,
             tally.new as f64 * 100.0 / tally.links as f64,
         );
@@ -230,7 +249,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             break;
         }
         tally = Tally::default();
-        finishing = false;
+        last = None;
         next_report = (next_report * 10).min(known);
         (cpu_before, wall_before) = (cpu()?, start.elapsed());
     }

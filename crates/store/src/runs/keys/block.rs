@@ -94,6 +94,9 @@ impl BlockBuilder {
     }
 }
 
+/// A host and its URL halves, in ascending order.
+pub type Group<'a> = (u64, &'a [[u8; URL_BYTES]]);
+
 /// The groups of a block whose checksum is right.
 pub struct Groups<'a> {
     rest: &'a [u8],
@@ -111,8 +114,7 @@ impl<'a> Groups<'a> {
         Ok(Groups { rest, host: 0 })
     }
 
-    /// The next host and its URL halves.
-    pub fn next(&mut self) -> Result<Option<(u64, &'a [[u8; URL_BYTES]])>, NotABlock> {
+    pub fn next(&mut self) -> Result<Option<Group<'a>>, NotABlock> {
         let Some((&control, rest)) = self.rest.split_first() else {
             return Ok(None);
         };

@@ -42,6 +42,12 @@ impl Buffer {
         self.slots[self.slot(key)] == key
     }
 
+    /// Bring the places of these keys near the processor.
+    pub fn touch(&self, keys: &[u128]) {
+        let place = |key: &u128| self.slots[(spread(*key) >> self.shift) as usize];
+        std::hint::black_box(keys.iter().map(place).fold(0, |all, slot| all ^ slot));
+    }
+
     /// Whether it was not there before. The owner keeps `len` below the room.
     pub fn insert(&mut self, key: u128) -> bool {
         let new = if key == 0 {
@@ -101,6 +107,12 @@ impl Cache {
         self.slots[self.slot(key)] == key && key != 0
     }
 
+    /// Bring the places of these keys near the processor.
+    pub fn touch(&self, keys: &[u128]) {
+        let place = |key: &u128| self.slots[self.slot(*key)];
+        std::hint::black_box(keys.iter().map(place).fold(0, |all, slot| all ^ slot));
+    }
+
     pub fn put(&mut self, key: u128) {
         let slot = self.slot(key);
         self.slots[slot] = key;
@@ -108,5 +120,45 @@ impl Cache {
 
     fn slot(&self, key: u128) -> usize {
         (spread(key) >> 8) as usize & (self.slots.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_a_set_up_to_its_room() {
+        for room in [0, 1, 3, 10, 1000] {
+            let mut buffer = Buffer::with_room(room);
+            // Twice: a cleared buffer is as good as a fresh one.
+            for round in 0..2u128 {
+                let mut model = BTreeSet::new();
+                for n in 0..2 * room.max(1) as u128 {
+                    // Keys that differ in few bits, each asked for twice.
+                    let key = (n / 2) << (64 * (n % 4 / 2)) | round;
+                    assert_eq!(buffer.contains(key), model.contains(&key));
+                    assert_eq!(buffer.insert(key), model.insert(key));
+                    assert!(buffer.contains(key));
+                }
+                assert_eq!(buffer.len(), model.len());
+                assert_eq!(buffer.sorted(), Vec::from_iter(model));
+                buffer.clear();
+                assert!(buffer.is_empty() && buffer.sorted().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_cache_knows_only_what_was_put_there() {
+        let mut cache = Cache::of_keys(8);
+        assert!(!cache.contains(0));
+        for key in 1..100 {
+            cache.put(key);
+            assert!(cache.contains(key) && !cache.contains(key + 1000));
+        }
+        assert!((1..100).filter(|key| cache.contains(*key)).count() <= 8);
     }
 }

@@ -12,9 +12,10 @@ use crate::runs::{Running, RunsError};
 
 /// A filter with fewer bits a key than this is crowded.
 const CROWDED_BITS: u64 = 10;
-/// Room for four times the keys: then each is read again for a filter but a
-/// third of a time.
-const FRESH_BITS: u64 = 4 * CROWDED_BITS;
+/// Each filter is so many times the one before. Then a key is read again for
+/// a filter a third of a time, and old and new together take a quarter more
+/// than the budget.
+const STEP: usize = 4;
 
 pub(super) enum Growth {
     Idle,
@@ -46,15 +47,15 @@ impl Growth {
     }
 }
 
+/// The smallest filter that is not crowded: the budget, or a fourth of it, or
+/// a fourth of that.
 pub(super) fn bytes_for(keys: u64, config: &KeySetConfig) -> usize {
-    let fresh = keys.saturating_mul(FRESH_BITS) / 8;
-    usize::try_from(fresh)
-        .unwrap_or(usize::MAX)
-        .clamp(LINE_BYTES, config.filter_bytes.max(LINE_BYTES))
-}
-
-pub(super) fn first_bytes(config: &KeySetConfig) -> usize {
-    bytes_for(config.buffer_keys as u64, config)
+    let wanted = keys.saturating_mul(CROWDED_BITS) / 8;
+    let mut bytes = config.filter_bytes.max(LINE_BYTES);
+    while bytes / STEP >= LINE_BYTES && (bytes / STEP) as u64 >= wanted {
+        bytes /= STEP;
+    }
+    bytes
 }
 
 fn fill(filter: Arc<Filter>, runs: &[Arc<KeyRun>]) -> Result<Arc<Filter>, RunsError> {
@@ -100,10 +101,9 @@ impl KeySet {
     }
 
     fn begin_growth(&self) -> Growth {
-        let keys = self.keys_in_runs();
-        let bits = self.filter.bytes() as u64 * 8;
-        let bytes = bytes_for(keys, &self.config);
-        if bits >= keys.saturating_mul(CROWDED_BITS) || bytes <= self.filter.bytes() {
+        let bytes = bytes_for(self.keys_in_runs(), &self.config);
+        // The filter rounds to whole lines.
+        if bytes < self.filter.bytes() + LINE_BYTES {
             return Growth::Idle;
         }
         let runs = self.runs.clone();

@@ -85,13 +85,14 @@ impl Default for KeySetConfig {
 impl KeySetConfig {
     /// Settings that keep a set within so many bytes of memory.
     pub fn within(bytes: usize) -> KeySetConfig {
-        // A table of 16 bytes a slot, three quarters full; at worst one is
-        // live, one is written, one is cleared, and one is sorted.
+        // Three tables (live, written, cleared) and the keys of one, sorted:
+        // three eighths. Three lists of keys asked for: an eleventh. The
+        // filter and the one before it: a half, nearly.
         let slots = previous_power_of_two((bytes / 10 / 16).clamp(1 << 8, 1 << 21));
-        let confirm_keys = (bytes / 512).clamp(1 << 8, 1 << 20);
+        let confirm_keys = (bytes / 800).clamp(1 << 8, 1 << 20);
         KeySetConfig {
             buffer_keys: slots / 4 * 3 - 4,
-            filter_bytes: bytes / 2,
+            filter_bytes: bytes / 8 * 3,
             cache_keys: previous_power_of_two((bytes / 48 / 16).clamp(16, 1 << 18)),
             confirm_keys,
             confirm_after: Duration::from_secs(1),

@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use crate::runs::{RunFolder, RunsError};
 
-const READ_BYTES: u64 = 128 << 10;
+const READ_BYTES: u64 = 64 << 10;
 
 /// All visible keys of a run in ascending order, some blocks at a time.
 pub struct Scan<'a> {

@@ -27,16 +27,29 @@ impl Asked {
 }
 
 /// What a batch came to.
+#[derive(Default)]
 pub struct Confirmed {
     pub found: Vec<Asked>,
     /// In none of the runs.
     pub missing: Vec<Asked>,
 }
 
-/// Look all of them up, in each run only as far as still needed.
-pub fn confirm(mut asked: Vec<Asked>, runs: &[Arc<KeyRun>]) -> Result<Confirmed, RunsError> {
+impl Confirmed {
+    /// How many keys there is memory for.
+    pub fn room(&self) -> usize {
+        self.found.capacity() + self.missing.capacity()
+    }
+}
+
+/// Look all of them up, in each run only as far as still needed. `found` is
+/// an empty list.
+pub fn confirm(
+    mut asked: Vec<Asked>,
+    mut found: Vec<Asked>,
+    runs: &[Arc<KeyRun>],
+) -> Result<Confirmed, RunsError> {
     asked.sort_unstable();
-    let mut found = Vec::new();
+    found.reserve_exact(asked.len());
     // The largest first: it settles most.
     let mut runs: Vec<&KeyRun> = runs.iter().map(Arc::as_ref).collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.keys));

@@ -9,7 +9,7 @@ use super::filter::Filter;
 use super::growth::{self, Growth};
 use super::run::{KeyRun, KeyRunState};
 use super::scan::add_to_filter;
-use super::search::{self, Asked};
+use super::search::{self, Asked, Confirmed};
 use super::snapshot::{KeySnapshot, Slot};
 use super::tending::{Batch, Merging};
 use super::{KeySetConfig, Keys, Verdict};
@@ -17,6 +17,9 @@ use crate::runs::{RunFolder, Running, RunsError, Worker};
 
 /// Buffers waiting to be written before the owner should hold back.
 const FROZEN_LIMIT: usize = 2;
+
+/// Keys of an offer that are looked at together.
+const AT_ONCE: usize = 64;
 
 /// A buffer that takes no more keys, on its way to being a run.
 pub(super) struct Frozen {
@@ -43,14 +46,16 @@ pub struct KeySet {
     /// Waiting for the next batch, since the time beside.
     pub(super) gathering: Vec<Asked>,
     pub(super) gathering_since: Duration,
+    /// Lists of the batch before, used again.
+    pub(super) used: Confirmed,
     pub(super) is_hurried: bool,
     pub(super) batch: Option<Batch>,
     pub(super) flushing: Option<Running<Result<Arc<KeyRun>, RunsError>>>,
     pub(super) merging: Option<Merging>,
     pub(super) growth: Growth,
-    /// A buffer that was written is cleared off this thread and used again.
-    pub(super) clearing: Option<Running<Buffer>>,
-    pub(super) spare: Option<Buffer>,
+    /// Buffers that were written are cleared off this thread and used again.
+    pub(super) clearing: Vec<Running<Buffer>>,
+    pub(super) spare: Vec<Buffer>,
     pub(super) is_broken: bool,
     opened: Option<KeySnapshot>,
     count: u64,
@@ -58,7 +63,7 @@ pub struct KeySet {
 
 impl KeySet {
     pub fn new(folder: &RunFolder, config: KeySetConfig, soon: Worker, merges: Worker) -> KeySet {
-        let filter = Filter::of_bytes(growth::first_bytes(&config));
+        let filter = Filter::of_bytes(growth::bytes_for(config.buffer_keys as u64, &config));
         KeySet {
             folder: folder.clone(),
             live: Buffer::with_room(config.buffer_keys),
@@ -71,13 +76,14 @@ impl KeySet {
             filter: Arc::new(filter),
             gathering: Vec::new(),
             gathering_since: Duration::ZERO,
+            used: Confirmed::default(),
             is_hurried: false,
             batch: None,
             flushing: None,
             merging: None,
             growth: Growth::Idle,
-            clearing: None,
-            spare: None,
+            clearing: Vec::new(),
+            spare: Vec::new(),
             is_broken: false,
             opened: None,
             count: 0,
@@ -155,13 +161,10 @@ impl KeySet {
     }
 
     pub fn bytes_in_memory(&self) -> usize {
-        let buffers = self.frozen.iter().map(|frozen| frozen.buffer.bytes());
-        let spare = self.spare.as_ref().map_or(0, Buffer::bytes);
         let indexes = self.runs.iter().map(|run| run.bytes_in_memory());
-        let pending = self.gathering.capacity() + self.batch.as_ref().map_or(0, Batch::len);
-        self.live.bytes()
-            + buffers.sum::<usize>()
-            + spare
+        let batch = self.batch.as_ref().map_or(0, Batch::room);
+        let pending = self.gathering.capacity() + self.used.room() + batch;
+        self.live.bytes() * self.buffers()
             + indexes.sum::<usize>()
             + self.filter.bytes()
             + self.cache.bytes()
@@ -170,6 +173,11 @@ impl KeySet {
 
     pub fn bytes_on_disk(&self) -> u64 {
         self.runs.iter().map(|run| run.bytes_on_disk()).sum()
+    }
+
+    /// How many buffers there are, all of one size.
+    pub(super) fn buffers(&self) -> usize {
+        1 + self.frozen.len() + self.clearing.len() + self.spare.len()
     }
 
     /// How many runs there are.
@@ -200,7 +208,7 @@ impl KeySet {
             return;
         }
         let room = self.config.buffer_keys;
-        let fresh = self.spare.take();
+        let fresh = self.spare.pop();
         let fresh = fresh.unwrap_or_else(|| Buffer::with_room(room));
         let full = std::mem::replace(&mut self.live, fresh);
         self.frozen.push(Frozen {
@@ -210,16 +218,22 @@ impl KeySet {
         });
     }
 
-    fn judge(&mut self, key: u128, token: u64, now: Duration) -> Verdict {
+    /// `in_runs` is what the filter said; since then no buffer was let go.
+    fn judge(&mut self, key: u128, in_runs: bool, token: u64, now: Duration) -> Verdict {
         if self.cache.contains(key) || self.in_memory(key) {
             return Verdict::Seen;
         }
-        if self.runs.is_empty() || !self.filter.maybe_contains(key) {
+        if !in_runs {
             self.enter(key);
             return Verdict::New;
         }
         if self.gathering.is_empty() {
             self.gathering_since = now;
+        }
+        if self.gathering.len() == self.gathering.capacity() {
+            // Not doubled: it would be most of the memory it takes.
+            self.gathering
+                .reserve_exact(self.config.confirm_keys / 4 + AT_ONCE);
         }
         self.gathering.push(Asked {
             host: host_of(key),
@@ -242,8 +256,26 @@ impl Keys for KeySet {
         now: Duration,
         verdicts: &mut Vec<Verdict>,
     ) {
-        for (token, &key) in (first_token..).zip(keys) {
-            verdicts.push(self.judge(key, token, now));
+        verdicts.reserve(keys.len());
+        let mut tokens = first_token..;
+        let mut in_runs = [false; AT_ONCE];
+        for keys in keys.chunks(AT_ONCE) {
+            // Nearly every look goes to memory that is in no cache. Without
+            // decisions in between, the processor waits for all of them at
+            // once and not for one after the other.
+            if !self.runs.is_empty() {
+                for (in_runs, key) in in_runs.iter_mut().zip(keys) {
+                    *in_runs = self.filter.maybe_contains(*key);
+                }
+            }
+            self.cache.touch(keys);
+            self.live.touch(keys);
+            for frozen in &self.frozen {
+                frozen.buffer.touch(keys);
+            }
+            for ((&key, &in_runs), token) in keys.iter().zip(&in_runs).zip(&mut tokens) {
+                verdicts.push(self.judge(key, in_runs, token, now));
+            }
         }
     }
 

@@ -9,17 +9,21 @@ use super::buffer::Buffer;
 use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use super::scan::merge;
-use super::search::{Asked, Confirmed, confirm};
+use super::search::{Confirmed, confirm};
 use super::set::KeySet;
 use super::snapshot::Slot;
 use crate::runs::{RunFolder, Running, RunsError};
 
 /// Answers given in one call, so that a large batch does not hold its owner up.
-const ANSWERS_PER_CALL: usize = 16 << 10;
+const ANSWERS_PER_CALL: usize = 8 << 10;
+
+/// One that is filled, one that is written, one that is ready: they go round.
+const BUFFERS: usize = 3;
 
 /// Keys being looked up. The frozen buffers stay until all are answered.
 pub(super) struct Batch {
     len: usize,
+    room: usize,
     job: Running<Result<Confirmed, RunsError>>,
     confirmed: Option<Confirmed>,
 }
@@ -28,6 +32,11 @@ impl Batch {
     /// Keys without an answer.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many keys there is memory for.
+    pub fn room(&self) -> usize {
+        self.room
     }
 
     pub fn has_answers(&self) -> bool {
@@ -100,23 +109,31 @@ impl KeySet {
         }
         if batch.len > 0 {
             self.batch = Some(batch);
+        } else {
+            self.used = batch.confirmed.unwrap_or_default();
         }
         Ok(())
     }
 
     /// Let go of buffers whose runs answer for them.
     fn retire(&mut self) {
-        if let Some(Ok(Some(cleared))) = self.clearing.as_ref().map(Running::take) {
-            self.clearing = None;
-            self.spare = Some(cleared);
-        }
+        let mut cleared = Vec::new();
+        self.clearing.retain(|clearing| match clearing.take() {
+            Ok(Some(buffer)) => {
+                cleared.push(buffer);
+                false
+            }
+            still => still.is_ok(),
+        });
+        self.spare.append(&mut cleared);
         if self.batch.is_some() {
             return;
         }
-        for frozen in self.frozen.extract_if(.., |frozen| frozen.is_installed) {
+        let done: Vec<_> = self.frozen.extract_if(.., |f| f.is_installed).collect();
+        for frozen in done {
             match Arc::try_unwrap(frozen.buffer) {
-                Ok(mut buffer) if self.spare.is_none() && self.clearing.is_none() => {
-                    self.clearing = Some(self.soon.run(move || {
+                Ok(mut buffer) if self.buffers() < BUFFERS => {
+                    self.clearing.push(self.soon.run(move || {
                         buffer.clear();
                         buffer
                     }));
@@ -153,9 +170,16 @@ impl KeySet {
         let Some(frozen) = self.frozen.iter().find(|frozen| !frozen.is_installed) else {
             return;
         };
+        let (buffer, slot) = (Arc::clone(&frozen.buffer), Arc::clone(&frozen.slot));
+        // The next freeze finds a buffer ready: making one is not its owner's
+        // work either.
+        if self.spare.is_empty() && self.clearing.is_empty() && self.buffers() < BUFFERS {
+            let room = self.config.buffer_keys;
+            let fresh = self.soon.run(move || Buffer::with_room(room));
+            self.clearing.push(fresh);
+        }
         let folder = self.folder.clone();
         let block_bytes = self.config.block_bytes;
-        let (buffer, slot) = (Arc::clone(&frozen.buffer), Arc::clone(&frozen.slot));
         let filter = Arc::clone(&self.filter);
         let flush = move || flush(&folder, block_bytes, &buffer, &filter, &slot);
         self.flushing = Some(self.soon.run(flush));
@@ -198,13 +222,15 @@ impl KeySet {
             return;
         }
         self.is_hurried = false;
-        let room = self.gathering.capacity();
-        let asked: Vec<Asked> = std::mem::replace(&mut self.gathering, Vec::with_capacity(room));
+        let Confirmed { found, missing } = std::mem::take(&mut self.used);
+        let asked = std::mem::replace(&mut self.gathering, missing);
         let len = asked.len();
+        let room = asked.capacity() + found.capacity().max(len);
         let runs = self.runs.clone();
-        let job = self.soon.run(move || confirm(asked, &runs));
+        let job = self.soon.run(move || confirm(asked, found, &runs));
         self.batch = Some(Batch {
             len,
+            room,
             job,
             confirmed: None,
         });
