@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rhumb_store::{Archive, Capture, Clock, Journal, Record, Visit};
+use rhumb_store::runs::RunsError;
+use rhumb_store::{Archive, Capture, Clock, Journal, Position, Record, Visit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::commit_queue::{CommitQueue, Gathered};
@@ -26,6 +28,8 @@ const GROUP_AGE: Duration = Duration::from_millis(5);
 const MOST_BYTES: usize = 1 << 20;
 /// What a record that is no visit weighs, about.
 const RECORD_BYTES: usize = 256;
+/// How often views that cannot take in more are asked again.
+const VIEWS_AGAIN: Duration = Duration::from_millis(2);
 /// What a visit weighs besides its document.
 const VISIT_KIB: usize = 8;
 
@@ -40,6 +44,9 @@ pub enum Work {
     Record(Record),
     /// Say so when everything before this is written.
     Tell(SyncSender<()>),
+    /// Tell the shard how far the journal is when everything before this is
+    /// written.
+    Mark,
 }
 
 /// The shard's end: hands over work and waits while too much is waiting.
@@ -83,6 +90,11 @@ impl Committer {
         self.queue.put(Work::Tell(listener), 0, GROUP_BYTES);
     }
 
+    /// Ask for `Marked` once all that was handed over so far is written.
+    pub fn mark(&self) {
+        self.queue.put(Work::Mark, 0, GROUP_BYTES);
+    }
+
     pub fn record(&self, record: Record) {
         self.queue
             .put(Work::Record(record), RECORD_BYTES, GROUP_BYTES);
@@ -120,94 +132,144 @@ fn commit_all(
 ) -> Result<(), String> {
     let mut sync = SyncTimer::new(&shared.clock, shared.config.sync_interval);
     loop {
-        match queue.gather(sync.due_in(), GROUP_BYTES, GROUP_AGE) {
-            Gathered::Group(group) => {
-                commit_group(group, journal, archive, shared, shard)?;
-                sync.written();
-            }
-            Gathered::HungUp => {
-                sync_both(journal, archive)?;
-                return Ok(());
-            }
-            Gathered::Nothing => {}
+        let gathered = queue.gather(sync.due_in(), GROUP_BYTES, GROUP_AGE);
+        let ends = matches!(gathered, Gathered::HungUp);
+        if let Gathered::Group(group) = gathered {
+            let mut commit = Commit {
+                journal,
+                archive,
+                shared,
+                shard,
+                open: OpenGroup::default(),
+            };
+            commit.all(group)?;
+            sync.written();
         }
-        if sync.is_due() {
+        if ends || sync.is_due() {
             sync_both(journal, archive)?;
             sync.synced();
+            if let Some(position) = journal.synced() {
+                shared.synced[shard].store(position.sequence, Ordering::Release);
+                shared.doors[shard].bell.notify_one();
+            }
         }
+        if ends {
+            return Ok(());
+        }
+        wait_for_views(shared)?;
     }
 }
 
-fn commit_group(
-    group: VecDeque<Work>,
-    journal: &mut Journal,
-    archive: &mut Option<Archive>,
-    shared: &Shared,
-    shard: usize,
-) -> Result<(), String> {
-    let mut visits = Vec::new();
-    let mut rooms = Vec::new();
-    let mut listeners = Vec::new();
-    for item in group {
-        match item {
-            Work::Record(record) => {
-                journal.push(&record);
-            }
-            Work::Tell(listener) => listeners.push(listener),
-            Work::Visit {
-                mut visit,
-                capture,
-                follow,
-                room,
-            } => {
-                if let (Some(archive), Some(capture)) = (archive.as_mut(), &capture) {
-                    visit.extents = archive
-                        .add(capture)
-                        .map_err(|error| format!("the archive cannot be written: {error}"))?;
-                }
-                let record = Record::Visit(visit);
-                let position = journal.push(&record);
-                if let Record::Visit(visit) = record {
-                    visits.push(Committed {
-                        position,
-                        visit,
-                        follow,
-                    });
-                }
-                rooms.push(room);
-            }
-        }
-        let gathered = journal.pending_bytes() + archive.as_ref().map_or(0, Archive::pending_bytes);
-        if gathered >= MOST_BYTES {
-            write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
-        }
-    }
-    write_group(journal, archive, &mut visits, &mut rooms, shared, shard)?;
-    for listener in listeners {
-        let _ = listener.try_send(());
+/// The views take in what was committed; while they cannot, so do we not.
+fn wait_for_views(shared: &Shared) -> Result<(), String> {
+    let told = |error: RunsError| error.to_string();
+    shared.views.tend().map_err(told)?;
+    while shared.views.is_congested() {
+        std::thread::sleep(VIEWS_AGAIN);
+        shared.views.tend().map_err(told)?;
     }
     Ok(())
 }
 
-fn write_group(
-    journal: &mut Journal,
-    archive: &mut Option<Archive>,
-    visits: &mut Vec<Committed>,
-    rooms: &mut Vec<OwnedSemaphorePermit>,
-    shared: &Shared,
+/// What is written together.
+#[derive(Default)]
+struct OpenGroup {
+    records: Vec<(Position, Record)>,
+    follows: Vec<Follow>,
+    rooms: Vec<OwnedSemaphorePermit>,
+}
+
+struct Commit<'a> {
+    journal: &'a mut Journal,
+    archive: &'a mut Option<Archive>,
+    shared: &'a Shared,
     shard: usize,
-) -> Result<(), String> {
-    if let Some(archive) = archive {
-        archive
-            .flush()
-            .map_err(|error| format!("the archive cannot be written: {error}"))?;
+    open: OpenGroup,
+}
+
+impl Commit<'_> {
+    fn all(&mut self, group: VecDeque<Work>) -> Result<(), String> {
+        let mut listeners = Vec::new();
+        for item in group {
+            match item {
+                Work::Record(record) => self.push(record),
+                Work::Tell(listener) => listeners.push(listener),
+                Work::Mark => {
+                    self.write()?;
+                    if let Some(last) = self.journal.last() {
+                        self.shared.doors[self.shard].put(Message::Marked(last));
+                    }
+                }
+                Work::Visit {
+                    mut visit,
+                    capture,
+                    follow,
+                    room,
+                } => {
+                    if let (Some(archive), Some(capture)) = (self.archive.as_mut(), &capture) {
+                        visit.extents = archive.add(capture).map_err(archive_error)?;
+                    }
+                    self.push(Record::Visit(visit));
+                    self.open.follows.push(follow);
+                    self.open.rooms.push(room);
+                }
+            }
+            let archived = self.archive.as_ref().map_or(0, Archive::pending_bytes);
+            if self.journal.pending_bytes() + archived >= MOST_BYTES {
+                self.write()?;
+            }
+        }
+        self.write()?;
+        for listener in listeners {
+            let _ = listener.try_send(());
+        }
+        Ok(())
     }
-    journal.commit().map_err(|error| error.to_string())?;
-    rooms.clear();
-    if !visits.is_empty() {
-        shared.doors[shard].put(Message::Committed(std::mem::take(visits)));
+
+    fn push(&mut self, record: Record) {
+        let position = self.journal.push(&record);
+        self.open.records.push((position, record));
     }
-    Ok(())
+
+    /// Write the open group, let the views take it in, and tell the shard.
+    fn write(&mut self) -> Result<(), String> {
+        if let Some(archive) = self.archive {
+            archive.flush().map_err(archive_error)?;
+        }
+        self.journal.commit().map_err(|error| error.to_string())?;
+        let OpenGroup {
+            records,
+            follows,
+            rooms,
+        } = std::mem::take(&mut self.open);
+        drop(rooms);
+        let told = |error: RunsError| error.to_string();
+        let views = &self.shared.views;
+        let entered = records.iter().map(|(position, record)| (*position, record));
+        views.enter(entered).map_err(told)?;
+        let mut follows = follows.into_iter();
+        let mut visits = Vec::new();
+        for (position, record) in records {
+            if let Record::Visit(visit) = record
+                && let Some(follow) = follows.next()
+            {
+                visits.push(Committed {
+                    duplicate: views.is_duplicate(&visit).map_err(told)?,
+                    position,
+                    visit,
+                    follow,
+                });
+            }
+        }
+        if !visits.is_empty() {
+            self.shared.doors[self.shard].put(Message::Committed(visits));
+        }
+        Ok(())
+    }
+}
+
+fn archive_error(error: std::io::Error) -> String {
+    format!("the archive cannot be written: {error}")
 }
 
 fn sync_both(journal: &mut Journal, archive: &mut Option<Archive>) -> Result<(), String> {

@@ -39,7 +39,7 @@ impl CommitQueue {
         let mut waiting = self.lock();
         let was_full = waiting.is_ready(full);
         let begins = waiting.work.is_empty();
-        waiting.urgent |= matches!(work, Work::Tell(_));
+        waiting.urgent |= matches!(work, Work::Tell(_) | Work::Mark);
         waiting.bytes += bytes;
         waiting.work.push_back(work);
         if begins || (!was_full && waiting.is_ready(full)) {

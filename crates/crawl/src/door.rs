@@ -23,11 +23,16 @@ pub struct Committed {
     pub position: Position,
     pub visit: Box<Visit>,
     pub follow: Follow,
+    /// Another visit brought the same content before.
+    pub duplicate: bool,
 }
 
 pub enum Message {
     /// These visits are in the journal.
     Committed(Vec<Committed>),
+    /// Everything handed to the commit thread before a mark is written; the
+    /// last record of it.
+    Marked(Position),
     /// The disk failed; nothing more can be committed.
     CommitFailed(String),
     /// A lane that waited for its address has a seat there now.

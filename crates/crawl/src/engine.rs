@@ -1,35 +1,36 @@
 //! A crawl from opening its directory to its summary.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rhumb_fetch::SetupError;
-use rhumb_frontier::{AddressBench, Frontier, MemorySet, Pace, UrlSet};
+use rhumb_frontier::{Frontier, Limits, Pace};
+use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    Clock, CrawlDirectory, DirectoryError, Disk, Journal, JournalError, RealDisk, SystemClock,
-    is_archive_name,
+    Clock, CrawlDirectory, DirectoryError, Disk, Journal, JournalError, Position, RealDisk,
+    SystemClock, Timestamp, archive_epoch,
 };
 use rhumb_url::{Fingerprinter, Scope, Url};
 
-use crate::budget::PageBudget;
+use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
-use crate::content::ContentSeen;
-use crate::control::{Control, Ending, Pending};
+use crate::control::Ending;
 use crate::counters::{Counters, Snapshot};
 use crate::door::Door;
-use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::judge::LinkRules;
-use crate::notes::Notes;
+use crate::manifest::{Manifest, Marks};
 use crate::preflight;
 use crate::recover::{Recovered, Recovery, ShardState, our_identity};
 use crate::seeds::Seeds;
-use crate::shared::{Shared, dns_config, fetch_config};
+use crate::shared::{Parts, Shared, dns_config, fetch_config};
 use crate::socket;
 use crate::start::start_shard;
+use crate::state::{ShardTables, StateFolder};
 use crate::summary::Summary;
+use crate::views::Views;
 use crate::watch::{watch, watch_disk};
 
 /// Seeds that travel to a shard together.
@@ -45,6 +46,12 @@ pub enum CrawlError {
     Directory(#[from] DirectoryError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    State(#[from] RunsError),
+    #[error(
+        "{}: {reason}; `rhumb rebuild` makes the state again from the journal", path.display()
+    )]
+    BadManifest { path: PathBuf, reason: String },
     #[error("{}: {error}", path.display())]
     Io {
         path: PathBuf,
@@ -83,7 +90,6 @@ pub struct Crawl {
     directory: CrawlDirectory,
     handle: Handle,
     shards: Vec<ShardState>,
-    epoch: u32,
     recovered: Recovered,
 }
 
@@ -117,56 +123,72 @@ impl Crawl {
         disk.replace(&config_path, config.to_toml().as_bytes())
             .map_err(io_error(&config_path))?;
         let journal_folder = directory.journal();
-        let epoch = Journal::recover(&disk, &journal_folder, &directory.warc())?;
+        let state_path = directory.state();
+        let manifest = Manifest::load(&*disk, &state_path)?;
+        let synced: Vec<Position> = (0..)
+            .zip(&manifest.shards)
+            .map(|(journal, part)| Position {
+                journal,
+                epoch: part.own.epoch,
+                sequence: part.own.sequence,
+            })
+            .collect();
+        let epoch = Journal::recover_from(&disk, &journal_folder, &directory.warc(), &synced)?;
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let mut scope = Scope::new(config.scope, print);
-        let content = ContentSeen::new();
+        let doors: Arc<Vec<Door>> =
+            Arc::new((0..config.threads).map(|_| Door::default()).collect());
+        let bells = Arc::clone(&doors);
+        let state = StateFolder::open(&disk, &state_path, &config, move || {
+            bells.iter().for_each(|door| door.bell.notify_one());
+        })?;
+        state.remove_all_but(&manifest)?;
+        let checkpoints = Checkpoints::new(Arc::clone(&disk), state_path, config.threads);
+        let views = Views::new(print.seed, state.views(&manifest)?, &manifest.views);
         let counters = Counters::new(config.threads);
-        let mut shards: Vec<ShardState> = (0..config.threads)
-            .map(|_| new_shard_state(&config))
-            .collect();
+        let mut shards = Vec::new();
+        for shard in 0..config.threads {
+            let tables = state.shard(shard, &manifest)?;
+            shards.push(shard_state(&config, &*clock, tables));
+        }
+        if !manifest.shards.is_empty() {
+            hold_opened(&checkpoints, &mut shards, &views);
+        }
         let recovered = Recovery {
             disk: &disk,
             folder: &journal_folder,
             print: &print,
+            manifest: &manifest,
             scope: &mut scope,
-            content: &content,
+            views: &views,
             counters: &counters,
-            delay: config.delay,
             now: clock.elapsed(),
             wall: clock.wall(),
+            writes: true,
         }
         .run(&mut shards)?;
-        cut_archive(&*disk, &directory.warc(), &recovered)?;
-        let seen: u64 = shards.iter().map(|s| s.set.count()).sum();
-        counters.urls_seen.store(seen, Ordering::Relaxed);
-        let pending = Pending::default();
-        pending.add(recovered.pending);
-        let fetched = counters.snapshot().fetched;
-        let shared = Arc::new(Shared {
+        let first_epoch = manifest.shards.iter().map(|part| part.own.epoch).min();
+        cut_archive(&*disk, &directory.warc(), &recovered, first_epoch)?;
+        let shared = Arc::new(Shared::new(Parts {
+            config,
             rules,
-            agent_token: rhumb_robots::product_token(&config.agent).to_owned(),
+            clock,
+            disk,
             journal_folder,
             print,
-            scope: RwLock::new(scope),
-            content,
+            scope,
+            views,
+            state,
+            checkpoints,
             counters,
-            notes: Notes::default(),
-            control: Control::default(),
-            pending,
-            budget: PageBudget::new(config.max_pages.0, fetched),
-            addresses: AddressBench::new(config.per_address, config.address_delay),
-            exchange: Exchange::new(config.threads, config.exchange_batches),
-            doors: (0..config.threads).map(|_| Door::default()).collect(),
-            clock: Arc::clone(&clock),
-            disk,
-            config,
-        });
+            doors,
+            epoch,
+            pending: recovered.pending,
+        }));
         Ok(Crawl {
             directory,
             handle: Handle::new(shared),
             shards,
-            epoch,
             recovered,
         })
     }
@@ -189,7 +211,6 @@ impl Crawl {
             directory,
             handle,
             shards,
-            epoch,
             recovered: _,
         } = self;
         let shared = Arc::clone(handle.shared());
@@ -198,7 +219,7 @@ impl Crawl {
         shared.pending.add(1);
         let mut threads = Vec::new();
         for (id, state) in shards.into_iter().enumerate() {
-            threads.extend(start_shard(id, state, &shared, &directory, epoch)?);
+            threads.extend(start_shard(id, state, &shared, &directory)?);
         }
         let socket = socket::serve(&directory, &handle);
         if let Err(error) = &socket {
@@ -221,6 +242,7 @@ impl Crawl {
         if crashed > 0 {
             return Err(CrawlError::Crashed);
         }
+        store_last_checkpoint(&shared)?;
         let ending = shared.control.ending().unwrap_or(Ending::Finished);
         Ok(Summary::new(
             directory.path().to_owned(),
@@ -234,31 +256,96 @@ impl Crawl {
     }
 }
 
-pub(crate) fn new_shard_state(config: &Config) -> ShardState {
+/// A shard's state over its tables, as a checkpoint left them.
+pub(crate) fn shard_state(config: &Config, clock: &dyn Clock, tables: ShardTables) -> ShardState {
+    let pace = Pace {
+        per_host: config.per_host,
+        delay: config.delay,
+        // An address that needs rest needs it after every visit.
+        visits_per_turn: match config.address_delay.is_zero() {
+            true => config.visits_per_turn,
+            false => 1,
+        },
+    };
+    let share = |all: usize| all.div_ceil(config.threads.max(1));
+    let limits = Limits {
+        bench: share(config.connections * config.hosts_per_connection),
+        most_bench: share(config.max_bench),
+        waiting: share(config.max_waiting_hosts),
+        ..Limits::default()
+    };
+    let wall_at_zero = clock.wall().0 - clock.elapsed().as_micros() as u64;
     ShardState {
         frontier: Frontier::new(
             config.order,
-            Pace {
-                per_host: config.per_host,
-                delay: config.delay,
-                // An address that needs rest needs it after every visit.
-                visits_per_turn: match config.address_delay.is_zero() {
-                    true => config.visits_per_turn,
-                    false => 1,
-                },
-            },
+            pace,
+            limits,
+            tables.queue,
+            tables.rows,
+            Timestamp(wall_at_zero),
         ),
-        set: MemorySet::default(),
-        given_up: Default::default(),
-        unadmitted: Vec::new(),
+        seen: tables.seen,
+        settled: Marks::new(),
+        tails: Vec::new(),
     }
 }
 
+/// The runs of the manifest that was opened stay until another names others.
+fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: &Views) {
+    for shard in shards {
+        if let Some(seen) = shard.seen.snapshot()
+            && let Some((queue, rows)) = shard.frontier.snapshot()
+        {
+            checkpoints.hold(Frozen::Shard {
+                part: Box::default(),
+                seen,
+                queue,
+                rows,
+            });
+        }
+    }
+    if let Some((part, tables)) = views.snapshot() {
+        checkpoints.hold(Frozen::Views {
+            part: Box::new(part),
+            tables,
+        });
+    }
+}
+
+/// Everything is written and synced: name it, so that the next start has
+/// nothing to read again.
+fn store_last_checkpoint(shared: &Shared) -> Result<(), CrawlError> {
+    let left = shared.all_left_behind();
+    if left.len() < shared.shards() {
+        return Ok(());
+    }
+    for (shard, frozen) in left {
+        shared.checkpoints.put(Some(shard), frozen)?;
+    }
+    let Some(views) = shared.freeze_views() else {
+        return Ok(());
+    };
+    while !views.is_written() {
+        shared.views.tend()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    shared.checkpoints.put(None, views)
+}
+
 /// Archive records that no journal names were never committed: cut them off.
-fn cut_archive(disk: &dyn Disk, folder: &Path, recovered: &Recovered) -> Result<(), CrawlError> {
+/// Files of epochs before the checkpoint's were cut when those had ended.
+fn cut_archive(
+    disk: &dyn Disk,
+    folder: &Path,
+    recovered: &Recovered,
+    first_epoch: Option<u32>,
+) -> Result<(), CrawlError> {
     let names = disk.list(folder).map_err(io_error(folder))?;
     // A file that somebody else put there is not ours to cut.
-    for name in names.iter().filter(|name| is_archive_name(name)) {
+    for name in &names {
+        if archive_epoch(name).is_none_or(|epoch| Some(epoch) < first_epoch) {
+            continue;
+        }
         let path = folder.join(name);
         let length = disk
             .open(&path)

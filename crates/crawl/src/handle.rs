@@ -40,7 +40,7 @@ impl Handle {
     }
 
     pub fn documents(&self) -> u64 {
-        self.shared.content.count()
+        self.shared.views.documents()
     }
 
     pub fn is_paused(&self) -> bool {

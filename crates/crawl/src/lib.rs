@@ -8,33 +8,40 @@
 //!
 //! It reads time and files through the store's doors only.
 
+mod admission;
 mod budget;
 mod catch_up;
+mod checkpoint;
 mod commit;
 mod commit_queue;
 mod config;
-mod content;
 mod control;
 mod counters;
 mod door;
 mod engine;
 mod exchange;
 mod explain;
+mod freezing;
 mod handle;
 mod judge;
 mod listing;
+mod manifest;
 mod notes;
 mod preflight;
 mod reading;
 mod recover;
 mod robots;
 mod seeds;
+mod settled;
 mod shard;
 mod shared;
 mod socket;
 mod start;
+mod state;
+mod stopped;
 mod summary;
 mod turn;
+mod views;
 mod visit;
 mod watch;
 

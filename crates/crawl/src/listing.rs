@@ -4,18 +4,15 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use rhumb_store::{Clock, CrawlDirectory, Disk, RealDisk, Record, State, SystemClock, Timestamp};
-use rhumb_url::{Fingerprinter, Scope};
+use rhumb_store::{CrawlDirectory, Disk, RealDisk, Record, State, SystemClock};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::config::Config;
-use crate::content::ContentSeen;
-use crate::counters::{Counters, Snapshot};
-use crate::engine::{CrawlError, new_shard_state};
-use crate::recover::{Recovery, ShardState, each_record, our_identity};
+use crate::counters::Snapshot;
+use crate::engine::CrawlError;
+use crate::recover::{each_record, our_identity};
+use crate::stopped::Stopped;
 
 /// One URL and what decided its state.
 #[derive(Debug, Clone, Serialize)]
@@ -54,13 +51,12 @@ pub fn list_urls(
     match state {
         State::InFlight => {}
         State::Queued => {
-            let (shard, _) = recover_one(dir)?;
-            for item in shard.frontier.waiting() {
+            let stopped = Stopped::open(dir)?;
+            stopped.shard.frontier.waiting(&mut |item| {
                 hand_on(waiting(item.url.as_str()));
-            }
-            for url in shard.unadmitted.iter().flat_map(|batch| &batch.urls) {
-                hand_on(waiting(url.url.as_str()));
-            }
+                true
+            })?;
+            stopped.untaken(&mut |url| hand_on(waiting(url.as_str())))?;
         }
         State::Fetched | State::Failed | State::Refused => {
             let (directory, disk) = open(dir)?;
@@ -138,37 +134,12 @@ fn refused_links(
     Ok(())
 }
 
-/// The counts of a crawl that does not run, by replaying its journals.
+/// The counts of a crawl that does not run.
 pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
-    let (shard, counters) = recover_one(dir)?;
-    let mut snapshot = counters.snapshot();
-    snapshot.urls_seen = rhumb_frontier::UrlSet::count(&shard.set);
-    let unadmitted: usize = shard.unadmitted.iter().map(|batch| batch.urls.len()).sum();
-    snapshot.queued = (shard.frontier.queued() + unadmitted) as u64;
-    snapshot.hosts = shard.frontier.names() as u64;
+    let stopped = Stopped::open(dir)?;
+    let mut snapshot = stopped.counters.snapshot();
+    snapshot.queued = stopped.shard.frontier.queued();
+    stopped.untaken(&mut |_| snapshot.queued += 1)?;
+    snapshot.hosts = stopped.shard.frontier.lanes();
     Ok(snapshot)
-}
-
-/// The whole crawl as one shard.
-fn recover_one(dir: &Path) -> Result<(ShardState, Counters), CrawlError> {
-    let (directory, disk) = open(dir)?;
-    let config = Config::default();
-    let print = Fingerprinter::new(directory.identity().hash_seed);
-    let counters = Counters::new(1);
-    let mut shards = [new_shard_state(&config)];
-    let mut scope = Scope::new(config.scope, print);
-    Recovery {
-        disk: &disk,
-        folder: &directory.journal(),
-        print: &print,
-        scope: &mut scope,
-        content: &ContentSeen::new(),
-        counters: &counters,
-        delay: Duration::ZERO,
-        now: Duration::ZERO,
-        wall: Timestamp(SystemClock::default().wall().0),
-    }
-    .run(&mut shards)?;
-    let [shard] = shards;
-    Ok((shard, counters))
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rhumb_frontier::FrontierCounts;
 use rhumb_store::runs::{KeyRunState, RunState};
 use rhumb_store::{Disk, Position, Timestamp};
 use rhumb_url::{PARTITIONS, Partition};
@@ -64,16 +63,6 @@ pub struct ShardPart {
     pub archive: BTreeMap<String, u64>,
     /// When the shard stopped, if this was its last act.
     pub stopped: Option<Timestamp>,
-}
-
-impl ShardPart {
-    pub fn frontier_counts(&self) -> FrontierCounts {
-        FrontierCounts {
-            entries: self.entries,
-            lanes: self.lanes,
-            sequence: self.sequence,
-        }
-    }
 }
 
 /// What follows all journals together.

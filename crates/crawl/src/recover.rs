@@ -1,27 +1,28 @@
-//! Recovery: the state of a crawl, made again from its journals.
-//!
-//! Three passes, each through the same functions that run live: the visits
-//! that were committed; what was admitted and not visited since; and the
-//! links of visits whose owner had not yet admitted them when the crawl ended.
+//! Recovery: the state of a crawl from its newest checkpoint and what its
+//! journals say since, through the functions that run live.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
+use rhumb_frontier::{Frontier, LaneId, Order, Place, Queued, RobotsRow};
+use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{
-    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, Identity, JournalError,
-    JournalReader, Position, Record, Timestamp, Visit, journals_in,
+    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, Group, HostEvent, Identity,
+    JournalError, JournalReader, Position, Record, Seed, Timestamp, Visit, journals_in,
 };
-use rhumb_url::{Fingerprinter, NORMALISER_VERSION, PARTITIONS, Scope, Url, UrlKey};
+use rhumb_url::{Fingerprinter, KeyedUrl, NORMALISER_VERSION, PARTITIONS, Partition, Scope, Url};
 
-use crate::content::ContentSeen;
+use crate::admission::set_key;
 use crate::counters::Counters;
-use crate::exchange::{LinkBatch, batches_of, offered_by};
+use crate::engine::CrawlError;
+use crate::manifest::{Manifest, Mark, Marks};
+use crate::views::Views;
 
-/// The event that closes a host for good.
-pub const GIVEN_UP: &str = "given-up";
+/// How often a set that owes an answer is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What a crawl directory made by this program says of itself.
 pub fn our_identity(clock: &dyn Clock) -> Identity {
@@ -48,13 +49,24 @@ fn random_bits() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// The links of visits in a journal of an earlier run that are not all taken
+/// in: to be read from `next` through `through`.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    pub journal: u16,
+    pub from: u64,
+    pub next: u64,
+    pub through: u64,
+    /// The place of the last record.
+    pub end: Mark,
+}
+
 /// One shard's share of the state.
 pub struct ShardState {
     pub frontier: Frontier,
-    pub set: MemorySet,
-    pub given_up: HashMap<LaneId, String>,
-    /// Links that were committed but not admitted.
-    pub unadmitted: Vec<LinkBatch>,
+    pub seen: Box<dyn Keys + Send>,
+    pub settled: Marks,
+    pub tails: Vec<Tail>,
 }
 
 /// Read every record of every journal.
@@ -63,11 +75,7 @@ pub fn each_record(
     folder: &Path,
     mut with: impl FnMut(Position, Record),
 ) -> Result<(), JournalError> {
-    let journals = journals_in(&**disk, folder).map_err(|error| JournalError::Io {
-        path: folder.to_owned(),
-        error,
-    })?;
-    for journal in journals {
+    for journal in journals(disk, folder)? {
         let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
         while let Some(group) = reader.next_group()? {
             for (position, record) in group.records() {
@@ -80,205 +88,395 @@ pub fn each_record(
     Ok(())
 }
 
-pub fn lane_of(print: &Fingerprinter, url: &Url) -> LaneId {
-    LaneId(print.lane(url.name()))
+fn journals(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Vec<u16>, JournalError> {
+    journals_in(&**disk, folder).map_err(|error| JournalError::Io {
+        path: folder.to_owned(),
+        error,
+    })
 }
 
-/// Put an admitted URL in its queue: live and in recovery.
-pub fn queue(frontier: &mut Frontier, item: Queued) {
-    frontier.admit(LaneId(item.key.lane), item);
+pub fn lane_of(print: &Fingerprinter, url: &Url) -> LaneId {
+    LaneId(print.lane(url.name()))
 }
 
 pub struct Recovery<'a> {
     pub disk: &'a Arc<dyn Disk>,
     pub folder: &'a Path,
     pub print: &'a Fingerprinter,
+    pub manifest: &'a Manifest,
     pub scope: &'a mut Scope,
-    pub content: &'a ContentSeen,
+    pub views: &'a Views,
     pub counters: &'a Counters,
-    pub delay: Duration,
     pub now: Duration,
     pub wall: Timestamp,
+    /// Whether the state may be written: not where it is only looked at.
+    pub writes: bool,
 }
 
-/// What the passes learn about the crawl as a whole.
+/// What recovery learns about the crawl as a whole.
 #[derive(Default)]
 pub struct Recovered {
-    /// URLs that wait, over all shards, and link batches not yet admitted.
+    /// URLs that wait, over all shards, and tails whose links are not taken in.
     pub pending: usize,
-    /// Where the committed part of each archive file ends.
+    /// Where the committed part of each archive file ends, of those that were
+    /// written since the checkpoint.
     pub archive_ends: HashMap<String, u64>,
-    pub visits: u64,
     pub seeds: u64,
-    /// The delays that hosts asked for in their robots.txt.
-    own_delays: HashMap<(usize, LaneId), Duration>,
-}
-
-impl Recovered {
-    /// Also of superseded visits: what they archived stays.
-    fn note_extents(&mut self, record: &Record) {
-        for extent in record.extents() {
-            let end = self.archive_ends.entry(extent.file.clone()).or_default();
-            *end = (*end).max(extent.offset + extent.length);
-        }
-    }
+    /// The last record of each journal.
+    ends: Marks,
+    /// When each journal was closed in good order.
+    stops: BTreeMap<u16, Option<Timestamp>>,
 }
 
 impl Recovery<'_> {
-    pub fn run(&mut self, shards: &mut [ShardState]) -> Result<Recovered, JournalError> {
+    pub fn run(&mut self, shards: &mut [ShardState]) -> Result<Recovered, CrawlError> {
         let mut result = Recovered::default();
-        let (done, stopped) = self.visits(shards, &mut result)?;
-        self.admissions(shards, &done, &mut result)?;
+        self.begin(shards, &mut result)?;
+        self.replay(shards, &mut result)?;
+        let (scope, mut seeds) = (&mut *self.scope, 0);
+        self.views.each_seed(&mut |url| {
+            seeds += 1;
+            if let Ok(url) = Url::from_normal(url) {
+                scope.add_seed(&url);
+            }
+        })?;
+        result.seeds = seeds;
         // Not every request is a visit in the journal: robots.txt is asked
         // for, visits are tried again or abandoned, and after an unclean stop
         // some are lost. So every host waits its delay from the stop on.
-        let since_stop = Duration::from_micros(self.wall.0.saturating_sub(stopped.0));
-        let until = |delay: Duration| self.now + delay.saturating_sub(since_stop);
+        let stopped = result.stops.values().map(|s| s.unwrap_or(self.wall)).max();
+        let rested = self.wall.0.saturating_sub(stopped.unwrap_or_default().0);
         for shard in &mut *shards {
-            shard.frontier.hold_all(until(self.delay));
+            shard
+                .frontier
+                .resume(self.now, Duration::from_micros(rested));
         }
-        for ((owner, lane), delay) in result.own_delays.drain() {
-            if delay > self.delay.max(since_stop) {
-                shards[owner].frontier.hold(lane, until(delay));
-            }
-        }
-        let waiting: usize = shards.iter().map(|s| s.frontier.queued()).sum();
-        self.unadmitted(shards)?;
-        let batches: usize = shards.iter().map(|s| s.unadmitted.len()).sum();
-        result.pending = waiting + batches;
+        self.find_tails(shards, &result);
+        let waiting: u64 = shards.iter().map(|s| s.frontier.queued()).sum();
+        let tails: usize = shards.iter().map(|s| s.tails.len()).sum();
+        result.pending = waiting as usize + tails;
         Ok(result)
     }
 
-    fn shard_of(&self, url: &Url, shards: usize) -> usize {
-        self.print.partition(url.site()).shard(shards)
-    }
-
-    /// Pass one: count the visits, remember which URLs are done, which hosts
-    /// were given up and which asked for a delay. Also says when the crawl
-    /// stopped: now, unless every journal says it did.
-    fn visits(
+    /// The numbers of the checkpoint.
+    fn begin(
         &mut self,
         shards: &mut [ShardState],
         result: &mut Recovered,
-    ) -> Result<(HashSet<UrlKey>, Timestamp), JournalError> {
-        let mut done = HashSet::new();
-        let mut stops: HashMap<u16, Option<Timestamp>> = HashMap::new();
-        let count = shards.len();
-        each_record(self.disk, self.folder, |position, record| {
+    ) -> Result<(), RunsError> {
+        let parts = &self.manifest.shards;
+        let same = parts.len() == shards.len();
+        for (at, part) in parts.iter().enumerate() {
+            let shard = if same { at } else { 0 };
+            self.counters.tallies[shard].restore(&part.counts);
+            result.stops.insert(at as u16, part.stopped);
+            result
+                .archive_ends
+                .extend(part.archive.iter().map(|(file, end)| (file.clone(), *end)));
+            let frontier = &mut shards[shard].frontier;
+            let mut counts = frontier.counts();
+            counts.lanes += part.lanes;
+            counts.entries += part.entries;
+            frontier.set_counts(counts);
+        }
+        if !same {
+            for shard in &mut *shards {
+                shard.frontier.count_entries()?;
+            }
+        }
+        // No lane may get a sequence twice, wherever it comes to be.
+        let sequence = parts.iter().map(|part| part.sequence).max().unwrap_or(0);
+        for shard in shards {
+            let mut counts = shard.frontier.counts();
+            counts.sequence = sequence;
+            shard.frontier.set_counts(counts);
+        }
+        Ok(())
+    }
+
+    /// What the journals say since the checkpoint, epoch by epoch: what one
+    /// shard wrote of a URL, another may have gone on with in a later epoch.
+    fn replay(
+        &mut self,
+        shards: &mut [ShardState],
+        result: &mut Recovered,
+    ) -> Result<(), CrawlError> {
+        let mut readers = Vec::new();
+        for journal in journals(self.disk, self.folder)? {
+            let from = self.first_needed(journal);
+            let disk = Arc::clone(self.disk);
+            let mut reader = JournalReader::open(disk, self.folder, journal, from);
+            let next = reader.next_group()?;
+            readers.push((reader, next));
+        }
+        let epoch_of = |group: &Option<Group>| group.as_ref().map(|group| group.first().epoch);
+        while let Some(epoch) = readers.iter().filter_map(|(_, next)| epoch_of(next)).min() {
+            for (reader, next) in &mut readers {
+                while let Some(group) = next.take_if(|group| group.first().epoch == epoch) {
+                    self.replay_group(&group, shards, result)?;
+                    if self.writes {
+                        self.tend(shards)?;
+                    }
+                    *next = reader.next_group()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Let full buffers be written, and wait while too many are.
+    fn tend(&self, shards: &mut [ShardState]) -> Result<(), RunsError> {
+        loop {
+            let mut congested = self.views.is_congested();
+            self.views.tend()?;
+            for shard in &mut *shards {
+                shard.frontier.tend()?;
+                shard.seen.tend(self.now, &mut Vec::new())?;
+                congested |= shard.frontier.is_congested() || shard.seen.is_congested();
+            }
+            if !congested {
+                return Ok(());
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+
+    fn first_needed(&self, journal: u16) -> u64 {
+        let views = self.manifest.views.applied.get(&journal);
+        let views = views.map_or(0, |mark| mark.sequence);
+        let own = self.manifest.shards.get(journal as usize);
+        let own = own.map_or(views, |part| part.own.sequence);
+        let settled = self.manifest.shards.iter().map(|part| {
+            let mark = part.settled.get(&journal);
+            mark.map_or(0, |mark| mark.sequence)
+        });
+        own.min(views).min(settled.min().unwrap_or(0)) + 1
+    }
+
+    fn replay_group(
+        &mut self,
+        group: &Group,
+        shards: &mut [ShardState],
+        result: &mut Recovered,
+    ) -> Result<(), CrawlError> {
+        for (position, record) in group.records() {
+            let Ok(record) = record else { continue };
+            let end = result.ends.entry(position.journal).or_default();
+            *end = Mark::from(position).max(*end);
             let stopped = match &record {
                 Record::Control(c) if c.command == ControlRecord::STOPPED => Some(c.time),
                 _ => None,
             };
-            stops.insert(position.journal, stopped);
-            result.note_extents(&record);
+            let known = self.manifest.shards.get(position.journal as usize);
+            if known.is_none_or(|part| Mark::from(position) > part.own) {
+                result.stops.insert(position.journal, stopped);
+            }
+            self.views.enter(std::iter::once((position, &record)))?;
             match record {
-                Record::Visit(visit) => {
-                    let Ok(url) = Url::from_normal(&visit.url) else {
-                        return;
-                    };
-                    done.insert(self.print.key(&url));
-                    result.visits += 1;
-                    self.note_visit(&visit);
-                }
-                Record::HostEvent(event) => {
-                    let Ok(url) = Url::parse(&format!("{}/", event.host)) else {
-                        return;
-                    };
-                    let owner = self.shard_of(&url, count);
-                    let lane = lane_of(self.print, &url);
-                    if event.event == GIVEN_UP {
-                        shards[owner].given_up.insert(lane, event.detail);
-                    } else {
-                        result.own_delays.insert((owner, lane), event.delay);
-                    }
-                }
+                Record::Seed(seed) => self.seed(position, seed, shards)?,
+                Record::Admitted(admitted) => self.admitted(position, admitted, shards)?,
+                Record::Visit(visit) => self.visit(position, &visit, shards, result)?,
+                Record::HostEvent(event) => self.host_event(position, &event, shards)?,
                 _ => {}
             }
-        })?;
-        let stopped = stops
-            .values()
-            .map(|stop| stop.unwrap_or(self.wall))
-            .max()
-            .unwrap_or_default();
-        Ok((done, stopped))
+        }
+        Ok(())
     }
 
-    fn note_visit(&self, visit: &Visit) {
-        let duplicate = self.content.enter(visit);
-        self.counters.apply(visit, duplicate);
+    fn owner(&self, lane: u64, shards: usize) -> usize {
+        Partition::of_lane(lane).shard(shards)
     }
 
-    /// Pass two: everything ever admitted is in the set; what is not done
-    /// waits in its queue.
-    fn admissions(
-        &mut self,
+    fn seed(
+        &self,
+        position: Position,
+        seed: Seed,
         shards: &mut [ShardState],
-        done: &HashSet<UrlKey>,
-        result: &mut Recovered,
-    ) -> Result<(), JournalError> {
-        let count = shards.len();
-        let no_via: Arc<str> = Arc::from("");
-        each_record(self.disk, self.folder, |_, record| {
-            let (entries, depth, redirects, via) = match record {
-                Record::Seed(seed) => {
-                    result.seeds += 1;
-                    if let Ok(url) = Url::from_normal(&seed.url) {
-                        self.scope.add_seed(&url);
-                    }
-                    (vec![seed.url], 0, 0, Arc::clone(&no_via))
-                }
-                Record::Admitted(Admitted {
-                    entries,
-                    depth,
-                    redirects,
-                    via,
-                    ..
-                }) => {
-                    let queued = entries.into_iter().filter(|e| e.fate == Fate::Queued);
-                    let urls: Vec<String> = queued.map(|e| e.url).collect();
-                    (urls, depth, redirects, Arc::from(via))
-                }
-                _ => return,
-            };
-            for url in entries {
-                let Ok(url) = Url::from_normal(&url) else {
-                    continue;
-                };
-                let key = self.print.key(&url);
-                let shard = &mut shards[self.shard_of(&url, count)];
-                shard.set.offer(Ticket(0), &[key]);
-                let new = shard.set.answer().is_some_and(|a| a.new == [true]);
-                shard.frontier.know(LaneId(key.lane));
-                if new && !done.contains(&key) {
-                    let item = Queued {
-                        key,
-                        url,
-                        depth,
-                        redirects,
-                        attempts: 0,
-                        via: Arc::clone(&via),
-                    };
-                    queue(&mut shard.frontier, item);
-                }
-            }
-        })
+    ) -> Result<(), CrawlError> {
+        if seed.sequence == 0 {
+            return Ok(());
+        }
+        let admitted = Admitted {
+            order: seed.order,
+            ..Admitted::default()
+        };
+        self.admit(position, &seed.url, seed.sequence, &admitted, shards)
     }
 
-    /// Pass three: the links that no journal says were admitted or seen.
-    fn unadmitted(&mut self, shards: &mut [ShardState]) -> Result<(), JournalError> {
-        let count = shards.len();
-        each_record(self.disk, self.folder, |position, record| {
-            let Record::Visit(visit) = record else {
-                return;
+    fn admitted(
+        &self,
+        position: Position,
+        admitted: Admitted,
+        shards: &mut [ShardState],
+    ) -> Result<(), CrawlError> {
+        for (sequence, entry) in (admitted.sequence..).zip(&admitted.entries) {
+            if entry.fate == Fate::Queued {
+                self.admit(position, &entry.url, sequence, &admitted, shards)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(
+        &self,
+        position: Position,
+        url: &str,
+        sequence: u64,
+        admitted: &Admitted,
+        shards: &mut [ShardState],
+    ) -> Result<(), CrawlError> {
+        let Ok(url) = Url::from_normal(url) else {
+            return Ok(());
+        };
+        let key = self.print.key(&url);
+        let owner = self.owner(key.lane, shards.len());
+        if self.manifest.has(key.lane, position) {
+            return Ok(());
+        }
+        let shard = &mut shards[owner];
+        let keyed = KeyedUrl { key, url };
+        if !enter(&mut *shard.seen, &keyed, self.now)? {
+            return Ok(());
+        }
+        let seen = &self.counters.tallies[owner].urls_seen;
+        seen.fetch_add(1, Ordering::Relaxed);
+        shard.frontier.admit(Queued {
+            key,
+            place: Order::from_code(admitted.order).place(admitted.depth, sequence),
+            url: keyed.url,
+            depth: admitted.depth,
+            redirects: admitted.redirects,
+            attempts: 0,
+            via: Arc::from(admitted.via.as_str()),
+        });
+        Ok(())
+    }
+
+    fn visit(
+        &self,
+        position: Position,
+        visit: &Visit,
+        shards: &mut [ShardState],
+        result: &mut Recovered,
+    ) -> Result<(), CrawlError> {
+        for extent in &visit.extents {
+            let end = result.archive_ends.entry(extent.file.clone()).or_default();
+            *end = (*end).max(extent.offset + extent.length);
+        }
+        let Ok(url) = Url::from_normal(&visit.url) else {
+            return Ok(());
+        };
+        let lane = lane_of(self.print, &url);
+        if self.manifest.has(lane.0, position) {
+            return Ok(());
+        }
+        let owner = self.owner(lane.0, shards.len());
+        let place = Place {
+            priority: visit.priority,
+            sequence: visit.sequence,
+        };
+        shards[owner].frontier.forget(lane, place);
+        let duplicate = self.views.is_duplicate(visit)?;
+        self.counters.tallies[owner].apply(visit, duplicate);
+        Ok(())
+    }
+
+    fn host_event(
+        &self,
+        position: Position,
+        event: &HostEvent,
+        shards: &mut [ShardState],
+    ) -> Result<(), CrawlError> {
+        let Ok(url) = Url::parse(&format!("{}/", event.host)) else {
+            return Ok(());
+        };
+        let lane = lane_of(self.print, &url);
+        if self.manifest.has(lane.0, position) {
+            return Ok(());
+        }
+        let owner = self.owner(lane.0, shards.len());
+        let frontier = &mut shards[owner].frontier;
+        if event.event == HostEvent::GIVEN_UP {
+            frontier.restore_row(lane, None, Some(&event.detail))?;
+            return Ok(());
+        }
+        let robots = &self.counters.tallies[owner].robots_fetched;
+        robots.fetch_add(1, Ordering::Relaxed);
+        frontier.restore_row(lane, Some(event.delay), None)?;
+        if event.status > 0 {
+            let row = RobotsRow {
+                fetched: event.time,
+                status: event.status,
+                body: event.body.clone(),
             };
-            let offered = offered_by(&visit);
-            for (owner, mut batch) in batches_of(&visit, offered, position, self.print, count) {
-                let shard = &mut shards[owner];
-                batch.urls.retain(|url| !shard.set.contains(&url.key));
-                if !batch.urls.is_empty() {
-                    shard.unadmitted.push(batch);
+            frontier.rows.put_robots(lane, self.print.host(&url), &row);
+        }
+        Ok(())
+    }
+
+    /// Which journals each shard has still to read for links.
+    fn find_tails(&self, shards: &mut [ShardState], result: &Recovered) {
+        let count = shards.len();
+        let parts = &self.manifest.shards;
+        for (at, shard) in shards.iter_mut().enumerate() {
+            // The parts whose lanes this shard has now.
+            let mine: Vec<&Marks> = (0..PARTITIONS)
+                .map(Partition)
+                .filter(|partition| partition.shard(count) == at)
+                .filter_map(|partition| parts.get(partition.shard(parts.len().max(1))))
+                .map(|part| &part.settled)
+                .fold(Vec::new(), |mut known, settled| {
+                    if !known
+                        .last()
+                        .is_some_and(|last| std::ptr::eq(*last, settled))
+                    {
+                        known.push(settled);
+                    }
+                    known
+                });
+            for (&journal, &end) in &result.ends {
+                let marks = mine.iter().map(|marks| marks.get(&journal).copied());
+                let settled = marks.map(Option::unwrap_or_default).min();
+                let settled = settled.unwrap_or_default();
+                shard.settled.insert(journal, settled.min(end));
+                if settled < end {
+                    let from = settled.sequence + 1;
+                    shard.tails.push(Tail {
+                        journal,
+                        from,
+                        next: from,
+                        through: end.sequence,
+                        end,
+                    });
                 }
             }
-        })
+            // Journals without a word since: all they say is taken in.
+            for marks in &mine {
+                for (&journal, &mark) in *marks {
+                    let known = shard.settled.entry(journal).or_insert(mark);
+                    if !result.ends.contains_key(&journal) {
+                        *known = mark.min(*known);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Enter a key; `true` if it was not there. Waits for the answer.
+fn enter(set: &mut dyn Keys, url: &KeyedUrl, now: Duration) -> Result<bool, RunsError> {
+    let mut verdicts = Vec::with_capacity(1);
+    set.offer(&[set_key(&url.key)], 0, now, &mut verdicts);
+    if verdicts != [Verdict::Later] {
+        return Ok(verdicts == [Verdict::New]);
+    }
+    let mut answers = Vec::new();
+    loop {
+        set.hurry();
+        set.tend(now, &mut answers)?;
+        if let Some((_, new)) = answers.pop() {
+            return Ok(new);
+        }
+        std::thread::sleep(ASK_AGAIN);
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use rhumb_fetch::{Document, Truncation};
+use rhumb_frontier::RobotsRow;
 use rhumb_robots::Rules;
+use rhumb_store::Timestamp;
 use rhumb_url::Url;
 
 /// Redirects of a robots.txt that are followed.
@@ -22,6 +24,34 @@ pub enum Robots {
     Unreachable {
         why: String,
     },
+}
+
+/// Bytes of a robots.txt that are kept: more are not read either.
+const KEPT: usize = 500 << 10;
+
+impl Robots {
+    /// What is kept of it on disk: only what is certain.
+    pub fn to_row(&self, document: &Document, fetched: Timestamp) -> Option<RobotsRow> {
+        let Robots::Rules(_) = self else {
+            return None;
+        };
+        let found = (200..300).contains(&document.status);
+        Some(RobotsRow {
+            fetched,
+            status: document.status,
+            body: match found {
+                true => document.body[..document.body.len().min(KEPT)].to_vec(),
+                false => Vec::new(),
+            },
+        })
+    }
+
+    pub fn from_row(row: &RobotsRow, agent_token: &str) -> Robots {
+        Robots::Rules(match row.status {
+            200..300 => Rules::parse(&row.body, agent_token),
+            _ => Rules::allow_all(),
+        })
+    }
 }
 
 /// What an answer to the request for robots.txt means (RFC 9309, 2.3.1):
@@ -90,10 +120,12 @@ impl RobotsCache {
         }
     }
 
-    pub fn get(&self, host: u64, now: Duration) -> Option<Robots> {
+    /// `None` if nothing is known of the host; what is known may be that it
+    /// has to be asked again.
+    pub fn get(&self, host: u64, now: Duration) -> Option<Option<Robots>> {
         let entry = self.entries.get(&host)?;
         let fresh = !entry.doubted && now < entry.fetched_at + self.ttl;
-        fresh.then(|| entry.robots.clone())
+        Some(fresh.then(|| entry.robots.clone()))
     }
 
     /// Keep what was learned, but ask again before it is used.
@@ -151,7 +183,7 @@ mod tests {
         assert!(cache.get(6, second * 10).is_none());
         assert!(cache.get(7, second * 10).is_some());
         assert!(cache.get(9, second * 10).is_some());
-        assert!(cache.get(9, second * 200).is_none(), "too old");
+        assert!(matches!(cache.get(9, second * 200), Some(None)), "too old");
         assert_eq!(cache.entries.len(), 3);
     }
 }

@@ -14,18 +14,23 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use rhumb_fetch::{Connection, Fetcher, Resolver};
-use rhumb_frontier::{Frontier, LaneId, MemorySet, Queued, Ticket, UrlSet};
+use rhumb_frontier::{Frontier, LaneId, RobotsRow};
 use rhumb_robots::Rules;
-use rhumb_store::{Admission, Admitted, Control as ControlRecord, Fate, Record, Seed};
-use rhumb_url::{KeyedUrl, Keyer, Url, UrlKey};
+use rhumb_store::runs::RunsError;
+use rhumb_store::{Control as ControlRecord, Position, Record, Visit};
+use rhumb_url::{Keyer, Url};
 
+use crate::admission::Admissions;
 use crate::catch_up::CatchUp;
 use crate::commit::Committer;
 use crate::control::Ending;
 use crate::door::{Committed, Message};
 use crate::exchange::{LinkBatch, Received, batches_of, offered_by};
-use crate::recover::{ShardState, queue};
-use crate::robots::RobotsCache;
+use crate::freezing::Freezing;
+use crate::manifest::Mark;
+use crate::recover::{ShardState, Tail, lane_of};
+use crate::robots::{Robots, RobotsCache};
+use crate::settled::Settled;
 use crate::shared::Shared;
 use crate::turn;
 
@@ -33,12 +38,8 @@ use crate::turn;
 const BATCHES_AT_A_TIME: usize = 256;
 /// URLs in one piece of a listing.
 const LISTING_PIECE: usize = 1000;
-
-/// Links or seeds whose answer from the URL set is awaited.
-enum Offered {
-    Links(LinkBatch),
-    Seeds(Vec<KeyedUrl>, Option<SyncSender<()>>),
-}
+/// How often a shard that leaves looks whether its state is written.
+const LEAVING: Duration = Duration::from_millis(1);
 
 pub struct Shard {
     pub id: usize,
@@ -48,17 +49,18 @@ pub struct Shard {
     pub committer: Committer,
     pub frontier: RefCell<Frontier>,
     pub robots: RefCell<RobotsCache>,
-    pub given_up: RefCell<HashMap<LaneId, String>>,
-    pub in_flight: RefCell<HashMap<UrlKey, Url>>,
     /// Connections kept open for their host's next turn.
     pub parked: RefCell<HashMap<u64, (Connection, Duration)>>,
+    pub admissions: Admissions,
+    pub freezing: Freezing,
     turns: Cell<usize>,
     max_turns: usize,
-    set: RefCell<MemorySet>,
-    offers: RefCell<VecDeque<(Ticket, Offered)>>,
-    tickets: Cell<u64>,
     /// Readers of the journals of senders that this shard fell behind.
     catching_up: RefCell<HashMap<usize, CatchUp>>,
+    /// Journals of earlier runs whose links are not all taken in.
+    tails: RefCell<VecDeque<(Tail, CatchUp)>>,
+    /// What all handed to the commit thread before it left came to.
+    marked: Cell<Option<Position>>,
     /// The disk failed: what is in flight cannot be committed any more.
     failed: Cell<bool>,
 }
@@ -76,6 +78,20 @@ impl Shard {
         let shards = shared.shards();
         let share = config.connections / shards;
         let extra = usize::from(id < config.connections % shards);
+        let mut settled = Settled::new(&state.settled);
+        for tail in &state.tails {
+            // Holds the journal's mark back until the tail has been read.
+            let before = Mark {
+                epoch: 0,
+                sequence: tail.from,
+            };
+            settled.open(tail.journal, before, 1);
+        }
+        let tails = state.tails.into_iter().map(|tail| {
+            let disk = Arc::clone(&shared.disk);
+            let reader = CatchUp::new(disk, &shared.journal_folder, tail.journal);
+            (tail, reader)
+        });
         Shard {
             id,
             fetcher,
@@ -85,16 +101,15 @@ impl Shard {
                 config.robots_cache.div_ceil(shards),
                 config.robots_ttl,
             )),
-            given_up: RefCell::new(state.given_up),
             frontier: RefCell::new(state.frontier),
-            set: RefCell::new(state.set),
-            in_flight: RefCell::default(),
+            admissions: Admissions::new(state.seen, settled),
+            freezing: Freezing::new(shared.clock.elapsed() + config.checkpoint_interval),
             parked: RefCell::default(),
             turns: Cell::new(0),
             max_turns: (share + extra).max(1),
-            offers: RefCell::default(),
-            tickets: Cell::new(0),
             catching_up: RefCell::default(),
+            tails: RefCell::new(tails.collect()),
+            marked: Cell::new(None),
             failed: Cell::new(false),
             shared,
         }
@@ -105,15 +120,15 @@ impl Shard {
     }
 
     /// Crawl until the crawl ends.
-    pub async fn run(self: Rc<Self>, unadmitted: Vec<LinkBatch>) {
-        for batch in unadmitted {
-            self.offer_links(batch);
-        }
+    pub async fn run(self: Rc<Self>) {
         let mut ending_since = None;
         loop {
             self.read_inbox();
-            let more = self.receive_links();
-            self.settle_offers();
+            if let Err(error) = self.tend() {
+                self.fail(&error.to_string());
+            }
+            let more = self.take_in_links();
+            self.tend_checkpoint();
             if self.shared.control.is_ending() {
                 let since = *ending_since.get_or_insert_with(|| self.now());
                 if self.may_leave(since) {
@@ -131,14 +146,73 @@ impl Shard {
         }
         // Not where visits were abandoned: then the next start must not trust
         // the times of the last visits it knows.
-        if self.is_all_committed() {
-            self.committer.record(Record::Control(ControlRecord {
-                time: self.shared.clock.wall(),
-                command: ControlRecord::STOPPED.to_owned(),
-                ..ControlRecord::default()
-            }));
+        if self.is_all_committed() && !self.failed.get() {
+            self.leave().await;
         }
         self.publish();
+    }
+
+    /// The last record, and the last checkpoint.
+    async fn leave(&self) {
+        let time = self.shared.clock.wall();
+        self.committer.record(Record::Control(ControlRecord {
+            time,
+            command: ControlRecord::STOPPED.to_owned(),
+            ..ControlRecord::default()
+        }));
+        self.marked.set(None);
+        self.committer.mark();
+        let position = loop {
+            self.read_inbox();
+            match self.marked.get() {
+                _ if self.failed.get() => return,
+                Some(position) => break position,
+                None => tokio::time::sleep(LEAVING).await,
+            }
+        };
+        let Some(frozen) = self.freeze(position, Some(time)) else {
+            return;
+        };
+        while !frozen.is_written() {
+            if let Err(error) = self.tend_tables() {
+                return self.fail(&error.to_string());
+            }
+            tokio::time::sleep(LEAVING).await;
+        }
+        self.shared.left_behind(self.id, frozen);
+    }
+
+    /// The state cannot be read or written: end the crawl, and say why.
+    pub fn fail(&self, reason: &str) {
+        self.failed.set(true);
+        let ending = Ending::Failed(reason.to_owned());
+        self.shared.control.end(ending);
+        self.shared.ring_all();
+    }
+
+    /// Take in what background work has done.
+    fn tend(&self) -> Result<(), RunsError> {
+        if self.freezing.is_marking() {
+            return Ok(());
+        }
+        self.settle()?;
+        let idle = self.turns.get() == 0 && self.frontier.borrow().queued() == 0;
+        let mut seen = self.admissions.seen.borrow_mut();
+        if idle && seen.pending() > 0 {
+            seen.hurry();
+        }
+        drop(seen);
+        self.frontier.borrow_mut().tend()
+    }
+
+    fn tend_tables(&self) -> Result<(), RunsError> {
+        self.settle()?;
+        self.frontier.borrow_mut().tend()
+    }
+
+    /// The state cannot take more for now.
+    fn is_congested(&self) -> bool {
+        self.admissions.seen.borrow().is_congested() || self.frontier.borrow().is_congested()
     }
 
     fn may_leave(&self, since: Duration) -> bool {
@@ -150,16 +224,19 @@ impl Shard {
 
     /// No visit is under way, and none waits for the disk.
     fn is_all_committed(&self) -> bool {
-        self.turns.get() == 0 && self.in_flight.borrow().is_empty()
+        self.turns.get() == 0 && self.frontier.borrow().in_flight().len() == 0
     }
 
     async fn wait(&self, ending_since: Option<Duration>) {
         let bell = self.shared.doors[self.id].bell.notified();
-        let until = match ending_since {
+        let due = match ending_since {
             Some(since) => Some(since + self.shared.config.stop_grace),
             None if self.can_start() => self.frontier.borrow().next_due(),
             None => None,
         };
+        let asked = self.admissions.seen.borrow().due();
+        let checkpoint = Some(self.freezing.next_at()).filter(|at| *at > self.now());
+        let until = [due, asked, checkpoint].into_iter().flatten().min();
         match until {
             None => bell.await,
             Some(until) => {
@@ -173,13 +250,16 @@ impl Shard {
         !self.shared.control.holds()
             && self.turns.get() < self.max_turns
             && self.shared.budget.has_room()
+            && !self.is_congested()
     }
 
     fn start_turns(self: &Rc<Self>) {
         while self.can_start() {
             let taken = self.frontier.borrow_mut().take(self.now());
-            let Some(turn) = taken else {
-                break;
+            let turn = match taken {
+                Ok(Some(turn)) => turn,
+                Ok(None) => break,
+                Err(error) => return self.fail(&error.to_string()),
             };
             self.turns.set(self.turns.get() + 1);
             self.make_room_for_turns();
@@ -215,6 +295,45 @@ impl Shard {
         asked.min(self.shared.config.max_crawl_delay)
     }
 
+    /// Why nothing of a lane is visited any more.
+    pub fn given_up(&self, lane: LaneId) -> Option<String> {
+        let frontier = self.frontier.borrow();
+        frontier.given_up(lane).map(str::to_owned)
+    }
+
+    /// The robots.txt of a URL's host, if it is known and fresh: from memory,
+    /// else from disk.
+    pub fn robots_of(&self, url: &Url) -> Option<Robots> {
+        let host = self.shared.print.host(url);
+        let now = self.now();
+        let mut cache = self.robots.borrow_mut();
+        if let Some(known) = cache.get(host, now) {
+            return known;
+        }
+        let lane = lane_of(&self.shared.print, url);
+        let row = match self.frontier.borrow().rows.robots(lane, host) {
+            Ok(row) => row?,
+            Err(error) => {
+                self.fail(&error.to_string());
+                return None;
+            }
+        };
+        let wall = self.shared.clock.wall();
+        let age = Duration::from_micros(wall.0.saturating_sub(row.fetched.0));
+        if age >= self.shared.config.robots_ttl {
+            return None;
+        }
+        let robots = Robots::from_row(&row, &self.shared.agent_token);
+        cache.put(host, robots.clone(), now.saturating_sub(age));
+        Some(robots)
+    }
+
+    pub fn keep_robots(&self, url: &Url, row: &RobotsRow) {
+        let lane = lane_of(&self.shared.print, url);
+        let host = self.shared.print.host(url);
+        self.frontier.borrow_mut().rows.put_robots(lane, host, row);
+    }
+
     pub fn ring(&self) {
         self.shared.doors[self.id].bell.notify_one();
     }
@@ -225,11 +344,13 @@ impl Shard {
                 Message::Committed(visits) => {
                     visits.into_iter().for_each(|visit| self.apply(visit));
                 }
-                Message::CommitFailed(reason) => {
-                    self.failed.set(true);
-                    self.shared.control.end(Ending::Failed(reason));
-                    self.shared.ring_all();
+                Message::Marked(position) => {
+                    self.marked.set(Some(position));
+                    if self.freezing.is_marking() {
+                        self.freeze_at(position);
+                    }
                 }
+                Message::CommitFailed(reason) => self.fail(&reason),
                 Message::Seat {
                     lane,
                     address,
@@ -238,7 +359,7 @@ impl Shard {
                 Message::Seeds { urls, taken } => {
                     let mut keyer = Keyer::new(self.shared.print);
                     let urls = urls.into_iter().map(|url| keyer.keyed(url)).collect();
-                    self.offer(Offered::Seeds(urls, taken));
+                    self.offer_seeds(urls, taken);
                 }
                 Message::List { in_flight, reply } => self.list(in_flight, &reply),
             }
@@ -251,12 +372,13 @@ impl Shard {
             position,
             visit,
             follow,
+            duplicate,
         } = committed;
-        let duplicate = self.shared.content.enter(&visit);
-        self.shared.counters.apply(&visit, duplicate);
+        self.shared.counters.tallies[self.id].apply(&visit, duplicate);
         let scope = self.shared.config.scope.as_str();
         self.shared.notes.look_at(&visit, scope);
-        self.in_flight.borrow_mut().remove(&follow.key);
+        self.frontier.borrow_mut().finish(&follow.key);
+        self.freezing.note(&visit);
         let (print, shards) = (&self.shared.print, self.shared.shards());
         for (owner, batch) in batches_of(&visit, follow.offered, position, print, shards) {
             self.shared.pending.add(1);
@@ -265,32 +387,88 @@ impl Shard {
                 self.shared.doors[owner].bell.notify_one();
             }
         }
+        self.shared.applied[self.id].store(position.sequence, Ordering::Release);
         self.shared.pending.done(1);
     }
 
-    /// Take in what other shards, and this one, have found. `true` if there
-    /// is more.
-    fn receive_links(&self) -> bool {
-        let mut more = false;
+    /// Take in what other shards, this one and earlier runs have found.
+    /// `true` if there is more.
+    fn take_in_links(&self) -> bool {
+        if self.freezing.is_marking() || self.is_congested() {
+            return false;
+        }
+        let tails = self.read_a_tail();
+        let mut more = tails;
         for from in 0..self.shared.shards() {
+            // Read before the channel: what had been sent by then has come
+            // when the channel is empty.
+            let sent = self.shared.applied[from].load(Ordering::Acquire);
             for taken in 0.. {
                 if taken == BATCHES_AT_A_TIME {
                     more = true;
                     break;
                 }
                 match self.shared.exchange.receive(from, self.id) {
-                    Received::Batch(batch) => self.offer_links(batch),
+                    Received::Batch(batch) => {
+                        let source = batch.source;
+                        self.offer_links(batch);
+                        self.has_received(from, source.sequence);
+                    }
                     Received::Behind {
                         from: first,
                         through,
                     } => {
                         self.catch_up(from, first, through);
                     }
-                    Received::Nothing => break,
+                    Received::Nothing => {
+                        self.has_received(from, sent);
+                        break;
+                    }
                 }
             }
         }
         more
+    }
+
+    fn has_received(&self, from: usize, sequence: u64) {
+        let epoch = self.shared.epoch;
+        let mut settled = self.admissions.settled.borrow_mut();
+        settled.received(from as u16, Mark { epoch, sequence });
+    }
+
+    /// Read on in a journal of an earlier run, one group: `true` if there is
+    /// more.
+    fn read_a_tail(&self) -> bool {
+        let mut tails = self.tails.borrow_mut();
+        let Some((tail, reader)) = tails.front_mut() else {
+            return false;
+        };
+        let read = reader.read(tail.next, tail.through, |position, visit| {
+            if let Some(batch) = self.batches_here(position, visit) {
+                self.shared.pending.add(1);
+                self.offer_links(batch);
+            }
+        });
+        match read {
+            Ok(reached) => tail.next = reached + 1,
+            Err(error) => {
+                self.fail(&error.to_string());
+                return false;
+            }
+        }
+        if tail.next > tail.through {
+            let before = Mark {
+                epoch: 0,
+                sequence: tail.from,
+            };
+            let mut settled = self.admissions.settled.borrow_mut();
+            settled.close(tail.journal, before);
+            settled.received(tail.journal, tail.end);
+            drop(settled);
+            tails.pop_front();
+            self.shared.pending.done(1);
+        }
+        !tails.is_empty()
     }
 
     /// Read a sender's journal over the messages that found no room: one
@@ -306,123 +484,26 @@ impl Shard {
             )
         });
         let read = reader.read(first, through, |position, visit| {
-            let offered = offered_by(visit);
-            let batches = batches_of(visit, offered, position, &shared.print, shared.shards());
-            for (owner, batch) in batches {
-                if owner == self.id {
-                    self.offer_links(batch);
-                }
+            // The sender has counted them as work.
+            if let Some(batch) = self.batches_here(position, visit) {
+                self.offer_links(batch);
             }
         });
         match read {
-            Ok(reached) => shared.exchange.caught_up(from, self.id, reached),
-            Err(error) => {
-                shared.control.end(Ending::Failed(error.to_string()));
-                shared.ring_all();
+            Ok(reached) => {
+                self.has_received(from, reached);
+                shared.exchange.caught_up(from, self.id, reached);
             }
+            Err(error) => self.fail(&error.to_string()),
         }
     }
 
-    fn offer_links(&self, batch: LinkBatch) {
-        self.offer(Offered::Links(batch));
-    }
-
-    fn offer(&self, offered: Offered) {
-        let urls = match &offered {
-            Offered::Links(batch) => &batch.urls,
-            Offered::Seeds(urls, _) => urls,
-        };
-        let keys: Vec<UrlKey> = urls.iter().map(|url| url.key).collect();
-        let ticket = Ticket(self.tickets.get());
-        self.tickets.set(ticket.0 + 1);
-        self.set.borrow_mut().offer(ticket, &keys);
-        self.offers.borrow_mut().push_back((ticket, offered));
-    }
-
-    /// Queue what the set says is new.
-    fn settle_offers(&self) {
-        loop {
-            let Some(answer) = self.set.borrow_mut().answer() else {
-                return;
-            };
-            let Some((ticket, offered)) = self.offers.borrow_mut().pop_front() else {
-                return;
-            };
-            debug_assert_eq!(ticket, answer.ticket);
-            match offered {
-                Offered::Links(mut batch) => {
-                    keep_new(&mut batch.urls, &answer.new);
-                    self.admit_links(batch);
-                }
-                Offered::Seeds(mut urls, taken) => {
-                    keep_new(&mut urls, &answer.new);
-                    self.admit_seeds(urls);
-                    if let Some(taken) = taken {
-                        self.committer.tell_when_written(taken);
-                    }
-                }
-            }
-            self.shared.pending.done(1);
-        }
-    }
-
-    fn admit_links(&self, batch: LinkBatch) {
-        if batch.urls.is_empty() {
-            return;
-        }
-        let entries = batch.urls.iter().map(|url| Admission {
-            url: url.url.as_str().to_owned(),
-            fate: Fate::Queued,
-        });
-        self.committer.record(Record::Admitted(Admitted {
-            source: Some(batch.source),
-            via: batch.via.to_string(),
-            depth: batch.depth,
-            redirects: batch.redirects,
-            time: self.shared.clock.wall(),
-            entries: entries.collect(),
-            ..Admitted::default()
-        }));
-        self.queue_all(batch.urls, |KeyedUrl { key, url }| Queued {
-            key,
-            url,
-            depth: batch.depth,
-            redirects: batch.redirects,
-            attempts: 0,
-            via: Arc::clone(&batch.via),
-        });
-    }
-
-    fn admit_seeds(&self, urls: Vec<KeyedUrl>) {
-        let time = self.shared.clock.wall();
-        for url in &urls {
-            self.committer.record(Record::Seed(Seed {
-                url: url.url.as_str().to_owned(),
-                time,
-                ..Seed::default()
-            }));
-        }
-        let via: Arc<str> = Arc::from("");
-        self.queue_all(urls, |KeyedUrl { key, url }| Queued {
-            key,
-            url,
-            depth: 0,
-            redirects: 0,
-            attempts: 0,
-            via: Arc::clone(&via),
-        });
-    }
-
-    fn queue_all(&self, urls: Vec<KeyedUrl>, item: impl Fn(KeyedUrl) -> Queued) {
-        self.shared.pending.add(urls.len());
-        self.shared
-            .counters
-            .urls_seen
-            .fetch_add(urls.len() as u64, Ordering::Relaxed);
-        let mut frontier = self.frontier.borrow_mut();
-        for url in urls {
-            queue(&mut frontier, item(url));
-        }
+    /// The links of a recorded visit that belong here.
+    fn batches_here(&self, position: Position, visit: &Visit) -> Option<LinkBatch> {
+        let (print, shards) = (&self.shared.print, self.shared.shards());
+        let batches = batches_of(visit, offered_by(visit), position, print, shards);
+        let mine = batches.into_iter().find(|(owner, _)| *owner == self.id);
+        mine.map(|(_, batch)| batch)
     }
 
     /// A seat at an address was handed to one of our lanes.
@@ -446,21 +527,18 @@ impl Shard {
     }
 
     fn list(&self, in_flight: bool, reply: &SyncSender<Vec<String>>) {
-        let urls: Vec<String> = if in_flight {
-            let urls = self.in_flight.borrow();
-            urls.values().map(|url| url.as_str().to_owned()).collect()
-        } else {
-            let frontier = self.frontier.borrow();
-            frontier
-                .waiting()
-                .map(|q| q.url.as_str().to_owned())
-                .collect()
+        let frontier = self.frontier.borrow();
+        let mut piece = Vec::new();
+        let mut hand_on = |url: &str| {
+            piece.push(url.to_owned());
+            piece.len() < LISTING_PIECE || reply.try_send(std::mem::take(&mut piece)).is_ok()
         };
-        for piece in urls.chunks(LISTING_PIECE) {
-            if reply.try_send(piece.to_vec()).is_err() {
-                return;
-            }
+        if in_flight {
+            frontier.in_flight().all(|url| hand_on(url.as_str()));
+        } else if let Err(error) = frontier.waiting(&mut |item| hand_on(item.url.as_str())) {
+            self.fail(&error.to_string());
         }
+        let _ = reply.try_send(piece);
     }
 
     /// Show this shard's gauges.
@@ -468,13 +546,9 @@ impl Shard {
         let gauges = &self.shared.counters.gauges[self.id];
         let frontier = self.frontier.borrow();
         let turns = self.turns.get();
-        let committing = self.in_flight.borrow().len().saturating_sub(turns);
-        gauges
-            .queued
-            .store(frontier.queued() as u64, Ordering::Relaxed);
-        gauges
-            .hosts
-            .store(frontier.names() as u64, Ordering::Relaxed);
+        let committing = frontier.in_flight().len().saturating_sub(turns);
+        gauges.queued.store(frontier.queued(), Ordering::Relaxed);
+        gauges.hosts.store(frontier.lanes(), Ordering::Relaxed);
         gauges.in_flight.store(turns as u64, Ordering::Relaxed);
         gauges
             .committing
@@ -484,9 +558,4 @@ impl Shard {
             .connections
             .store(connections as u64, Ordering::Relaxed);
     }
-}
-
-fn keep_new(urls: &mut Vec<KeyedUrl>, new: &[bool]) {
-    let mut flags = new.iter();
-    urls.retain(|_| flags.next().copied().unwrap_or(false));
 }

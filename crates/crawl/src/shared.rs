@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rhumb_fetch::{DnsConfig, FetchConfig, WantedTypes};
 use rhumb_frontier::AddressBench;
@@ -10,14 +11,16 @@ use rhumb_store::{Clock, Disk};
 use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::budget::PageBudget;
+use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
-use crate::content::ContentSeen;
 use crate::control::{Control, Pending};
 use crate::counters::Counters;
 use crate::door::Door;
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
 use crate::notes::Notes;
+use crate::state::StateFolder;
+use crate::views::Views;
 
 pub struct Shared {
     pub config: Config,
@@ -28,7 +31,18 @@ pub struct Shared {
     pub journal_folder: PathBuf,
     pub print: Fingerprinter,
     pub scope: RwLock<Scope>,
-    pub content: ContentSeen,
+    pub views: Views,
+    pub state: StateFolder,
+    pub checkpoints: Checkpoints,
+    /// Checkpoints that people have asked for.
+    checkpoints_asked: AtomicU64,
+    /// The last checkpoints of shards that have left.
+    left: Mutex<Vec<(usize, Frozen)>>,
+    pub epoch: u32,
+    /// The last record of each shard's journal that was synced in this run.
+    pub synced: Vec<AtomicU64>,
+    /// The last visit of each shard whose links were sent in this run.
+    pub applied: Vec<AtomicU64>,
     pub counters: Counters,
     pub notes: Notes,
     pub control: Control,
@@ -36,12 +50,94 @@ pub struct Shared {
     pub budget: PageBudget,
     pub addresses: AddressBench,
     pub exchange: Exchange,
-    pub doors: Vec<Door>,
+    pub doors: Arc<Vec<Door>>,
+}
+
+/// What a crawl is started with.
+pub struct Parts {
+    pub config: Config,
+    pub rules: LinkRules,
+    pub clock: Arc<dyn Clock>,
+    pub disk: Arc<dyn Disk>,
+    pub journal_folder: PathBuf,
+    pub print: Fingerprinter,
+    pub scope: Scope,
+    pub views: Views,
+    pub state: StateFolder,
+    pub checkpoints: Checkpoints,
+    pub counters: Counters,
+    pub doors: Arc<Vec<Door>>,
+    pub epoch: u32,
+    pub pending: usize,
 }
 
 impl Shared {
+    pub fn new(parts: Parts) -> Shared {
+        let config = parts.config;
+        let pending = Pending::default();
+        pending.add(parts.pending);
+        let zeros = || (0..config.threads).map(|_| AtomicU64::new(0)).collect();
+        Shared {
+            rules: parts.rules,
+            agent_token: rhumb_robots::product_token(&config.agent).to_owned(),
+            clock: parts.clock,
+            disk: parts.disk,
+            journal_folder: parts.journal_folder,
+            print: parts.print,
+            scope: RwLock::new(parts.scope),
+            views: parts.views,
+            state: parts.state,
+            checkpoints: parts.checkpoints,
+            checkpoints_asked: AtomicU64::new(0),
+            left: Mutex::default(),
+            epoch: parts.epoch,
+            synced: zeros(),
+            applied: zeros(),
+            notes: Notes::default(),
+            control: Control::default(),
+            pending,
+            budget: PageBudget::new(config.max_pages.0, parts.counters.fetched()),
+            addresses: AddressBench::new(config.per_address, config.address_delay),
+            exchange: Exchange::new(config.threads, config.exchange_batches),
+            counters: parts.counters,
+            doors: parts.doors,
+            config,
+        }
+    }
+
     pub fn shards(&self) -> usize {
         self.doors.len()
+    }
+
+    pub fn checkpoints_asked(&self) -> u64 {
+        self.checkpoints_asked.load(Ordering::Acquire)
+    }
+
+    /// Let every shard make a checkpoint now.
+    pub fn ask_for_checkpoint(&self) {
+        self.checkpoints_asked.fetch_add(1, Ordering::AcqRel);
+        self.ring_all();
+    }
+
+    /// What the shards share, as of now.
+    pub fn freeze_views(&self) -> Option<Frozen> {
+        let (part, tables) = self.views.snapshot()?;
+        Some(Frozen::Views {
+            part: Box::new(part),
+            tables,
+        })
+    }
+
+    /// A shard has left, with all it wrote behind it.
+    pub fn left_behind(&self, shard: usize, frozen: Frozen) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.push((shard, frozen));
+    }
+
+    /// The last checkpoints of all shards, when all have left in good order.
+    pub fn all_left_behind(&self) -> Vec<(usize, Frozen)> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *left)
     }
 
     /// The shard that a URL belongs to.
@@ -57,7 +153,7 @@ impl Shared {
 
     /// Something changed that every shard should look at.
     pub fn ring_all(&self) {
-        for door in &self.doors {
+        for door in self.doors.iter() {
             door.bell.notify_one();
         }
     }

@@ -181,7 +181,7 @@ fn write_urls(
     in_flight: bool,
     ended: &AtomicBool,
 ) -> io::Result<()> {
-    for door in &handle.shared().doors {
+    for door in handle.shared().doors.iter() {
         let (reply, pieces) = sync_channel(PIECES);
         door.put(Message::List { in_flight, reply });
         loop {

@@ -19,12 +19,11 @@ use crate::shared::{Shared, dns_config, fetch_config};
 /// Start a shard's two threads: the one that crawls and the one that writes.
 pub fn start_shard(
     id: usize,
-    mut state: ShardState,
+    state: ShardState,
     shared: &Arc<Shared>,
     directory: &CrawlDirectory,
-    epoch: u32,
 ) -> Result<[JoinHandle<()>; 2], CrawlError> {
-    let config = &shared.config;
+    let (config, epoch) = (&shared.config, shared.epoch);
     let mut journal = Journal::begin(
         Arc::clone(&shared.disk),
         &directory.journal(),
@@ -55,7 +54,6 @@ pub fn start_shard(
     let (committer, work) = Committer::new(config.commit_bytes.0);
     let fetcher = Fetcher::new(fetch_config(config)?)?;
     let dns = dns_config(config)?;
-    let unadmitted = std::mem::take(&mut state.unadmitted);
 
     let for_writer = Arc::clone(shared);
     let writer = spawn(format!("commit-{id}"), move || {
@@ -80,7 +78,7 @@ pub fn start_shard(
                 Ok(resolver) => {
                     let shared = Arc::clone(&shared);
                     let shard = Shard::new(id, shared, state, fetcher, resolver, committer);
-                    Rc::new(shard).run(unadmitted).await;
+                    Rc::new(shard).run().await;
                 }
                 Err(error) => failed(format!("shard {id}: name look-ups cannot start: {error}")),
             }

@@ -140,7 +140,11 @@ impl StateFolder {
         let mut seen: Vec<KeyRunState> = Vec::new();
         let (mut queue, mut rows) = (Vec::new(), Vec::new());
         for part in &manifest.shards {
-            seen.extend(part.seen.iter().filter_map(|r| r.within(first_key, last_key)));
+            seen.extend(
+                part.seen
+                    .iter()
+                    .filter_map(|r| r.within(first_key, last_key)),
+            );
             queue.extend(part.queue.iter().filter_map(|r| r.within(&from, &to)));
             rows.extend(part.rows.iter().filter_map(|r| r.within(&from, &to)));
         }

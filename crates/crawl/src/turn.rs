@@ -12,10 +12,10 @@ use rhumb_store::{HostEvent, Outcome, Record, State, Timestamp, Visit};
 use rhumb_url::{Url, UrlKey};
 
 use crate::door::Follow;
-use crate::recover::{GIVEN_UP, lane_of};
+use crate::recover::lane_of;
 use crate::robots::{Robots, meaning};
 use crate::shard::Shard;
-use crate::visit::{outcome_of_failure, record};
+use crate::visit::{new_visit, outcome_of_failure, record};
 
 /// What a visit leaves for the rest of its turn.
 enum Next {
@@ -34,7 +34,7 @@ pub async fn run(shard: &Shard, mut turn: Turn) {
         }
         return put_back(shard, turn, Duration::ZERO);
     };
-    let given_up = shard.given_up.borrow().get(&turn.lane()).cloned();
+    let given_up = shard.given_up(turn.lane());
     if let Some(reason) = given_up {
         if let Some(address) = handed_over {
             shard.give_up_seat(address);
@@ -66,11 +66,11 @@ pub async fn run(shard: &Shard, mut turn: Turn) {
         match shard.shared.addresses.take(address, waiter, shard.now()) {
             Seat::Taken => {}
             Seat::Waits => {
-                give_back(shard, &turn, first);
+                give_back(shard, first);
                 return shard.frontier.borrow_mut().wait_for_address(turn);
             }
             Seat::Later(at) => {
-                give_back(shard, &turn, first);
+                give_back(shard, first);
                 return put_back(shard, turn, at);
             }
         }
@@ -94,18 +94,16 @@ fn rest_until(next: &Next) -> Duration {
 }
 
 fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
-    let item = shard.frontier.borrow_mut().pop(turn)?;
-    shard
-        .in_flight
-        .borrow_mut()
-        .insert(item.key, item.url.clone());
-    Some(item)
+    let popped = shard.frontier.borrow_mut().pop(turn);
+    popped.unwrap_or_else(|error| {
+        shard.fail(&error.to_string());
+        None
+    })
 }
 
 /// The URL was not visited after all.
-fn give_back(shard: &Shard, turn: &Turn, item: Queued) {
-    shard.in_flight.borrow_mut().remove(&item.key);
-    shard.frontier.borrow_mut().admit(turn.lane(), item);
+fn give_back(shard: &Shard, item: Queued) {
+    shard.frontier.borrow_mut().give_back(item);
 }
 
 fn put_back(shard: &Shard, turn: Turn, earliest: Duration) {
@@ -131,9 +129,9 @@ impl Visits<'_> {
             let Some(item) = next.take().or_else(|| pop(shard, turn)) else {
                 return Duration::ZERO;
             };
-            let given_up = shard.given_up.borrow().contains_key(&turn.lane());
-            if given_up || turn.is_spent() || shard.shared.control.holds() {
-                give_back(shard, turn, item);
+            let given_up = shard.given_up(turn.lane());
+            if given_up.is_some() || turn.is_spent() || shard.shared.control.holds() {
+                give_back(shard, item);
                 return Duration::ZERO;
             }
             let after = match self.robots_of(&item.url) {
@@ -169,8 +167,7 @@ impl Visits<'_> {
     }
 
     fn robots_of(&self, url: &Url) -> Option<Robots> {
-        let host = self.shard.shared.print.host(url);
-        self.shard.robots.borrow().get(host, self.shard.now())
+        self.shard.robots_of(url)
     }
 
     /// Ask for a host's robots.txt: a visit of the turn like any other. The
@@ -185,7 +182,7 @@ impl Visits<'_> {
             match get_elsewhere(shard, url).await {
                 Ok(got) => got,
                 Err(busy_until) => {
-                    give_back(shard, turn, item);
+                    give_back(shard, item);
                     return Next::Rest(busy_until);
                 }
             }
@@ -194,17 +191,23 @@ impl Visits<'_> {
             Err(failure) => fail(shard, turn, item, &failure, time).await,
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
-                let counters = &shard.shared.counters;
-                counters.robots_fetched.fetch_add(1, Ordering::Relaxed);
+                let tally = &shard.shared.counters.tallies[shard.id];
+                tally.robots_fetched.fetch_add(1, Ordering::Relaxed);
+                let row = robots.to_row(&document, time);
+                if let Some(row) = &row {
+                    shard.keep_robots(&item.url, row);
+                }
                 shard.committer.record(Record::HostEvent(HostEvent {
                     host: item.url.origin().to_owned(),
                     time,
-                    event: "robots".to_owned(),
+                    event: HostEvent::ROBOTS.to_owned(),
                     detail: format!("status {}", document.status),
                     delay: match &robots {
                         Robots::Rules(rules) => shard.own_delay(rules),
                         _ => Duration::ZERO,
                     },
+                    status: row.as_ref().map_or(0, |row| row.status),
+                    body: row.map_or(Vec::new(), |row| row.body),
                     ..HostEvent::default()
                 }));
                 if let Robots::Rules(rules) = &robots
@@ -216,17 +219,13 @@ impl Visits<'_> {
                 let now = shard.now();
                 let failed = matches!(robots, Robots::Unreachable { .. });
                 let failures = shard.robots.borrow_mut().put(host, robots, now);
-                give_back(shard, turn, item);
+                give_back(shard, item);
                 if !failed || failures as usize > shard.shared.config.retries {
                     return Next::GoOn;
                 }
                 // Asked again later, whichever URL needs it then.
                 shard.robots.borrow_mut().doubt(host);
-                shard
-                    .shared
-                    .counters
-                    .retries
-                    .fetch_add(1, Ordering::Relaxed);
+                count_retry(shard);
                 let rest = asked_rest(shard, &document, time).unwrap_or_default();
                 Next::Rest(now + rest.max(back_off(shard, failures)))
             }
@@ -248,7 +247,7 @@ impl Visits<'_> {
     async fn visit(&mut self, turn: &mut Turn, mut item: Queued) -> Next {
         let shard = self.shard;
         if !shard.shared.budget.reserve() {
-            give_back(shard, turn, item);
+            give_back(shard, item);
             return Next::Rest(Duration::ZERO);
         }
         turn.spend();
@@ -266,17 +265,20 @@ impl Visits<'_> {
         {
             release_page(shard);
             item.attempts += 1;
-            shard
-                .shared
-                .counters
-                .retries
-                .fetch_add(1, Ordering::Relaxed);
+            count_retry(shard);
             let wait = rest.max(back_off(shard, item.attempts));
-            give_back(shard, turn, item);
+            give_back(shard, item);
             return Next::Rest(shard.now() + wait);
         }
         let rest = asked_rest(shard, &document, time);
-        let (visit, capture, offered) = record(shard, &item, document, time);
+        let (visit, capture, offered) = match record(shard, &item, document, time) {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                shard.fail(&error.to_string());
+                give_back(shard, item);
+                return Next::Rest(Duration::ZERO);
+            }
+        };
         if visit.outcome.state() != State::Fetched {
             release_page(shard);
         }
@@ -348,7 +350,7 @@ impl Visits<'_> {
             return;
         };
         let soon = shard.shared.config.delay < shard.shared.config.keep_alive;
-        let wanted = shard.frontier.borrow().peek(turn).is_some();
+        let wanted = shard.frontier.borrow().has_more(turn);
         let now = shard.now();
         let mut parked = shard.parked.borrow_mut();
         let room = shard.room_to_park();
@@ -366,7 +368,11 @@ impl Visits<'_> {
 /// error says when that name may be free.
 async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Failure>, Duration> {
     let lane = lane_of(&shard.shared.print, url);
-    let turn = shard.frontier.borrow_mut().take_this(lane, shard.now())?;
+    let taken = shard.frontier.borrow_mut().take_this(lane, shard.now());
+    let turn = taken.unwrap_or_else(|error| {
+        shard.fail(&error.to_string());
+        Err(shard.now() + shard.shared.config.retry_delay)
+    })?;
     let resolved = shard.resolver.resolve(url.name()).await;
     let got = match resolved {
         Err(failure) => Ok(Err(failure)),
@@ -390,7 +396,7 @@ async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Fail
 /// A URL that is decided without asking for it.
 async fn refuse(shard: &Shard, item: Queued, outcome: Outcome, detail: String) {
     let time = shard.shared.clock.wall();
-    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
+    let mut visit = new_visit(&item, outcome, time);
     visit.attempts = item.attempts;
     visit.detail = detail;
     commit_without_document(shard, item.key, visit).await;
@@ -422,6 +428,11 @@ fn asked_rest(shard: &Shard, document: &Document, time: Timestamp) -> Option<Dur
     let now = std::time::UNIX_EPOCH + Duration::from_micros(time.0);
     let asked = document.retry_after(now).unwrap_or_default();
     Some(asked.min(shard.shared.config.max_crawl_delay))
+}
+
+fn count_retry(shard: &Shard) {
+    let tally = &shard.shared.counters.tallies[shard.id];
+    tally.retries.fetch_add(1, Ordering::Relaxed);
 }
 
 /// A page that was reserved did not come: others may have it.
@@ -462,12 +473,8 @@ async fn fail(
     let again = failure.is_transient() && item.attempts as usize <= config.retries;
     let rest = shard.now() + back_off(shard, item.attempts);
     if again && (in_a_row as usize) < config.host_failures {
-        shard
-            .shared
-            .counters
-            .retries
-            .fetch_add(1, Ordering::Relaxed);
-        give_back(shard, turn, item);
+        count_retry(shard);
+        give_back(shard, item);
         return Next::Rest(rest);
     }
     if in_a_row as usize >= config.host_failures {
@@ -475,18 +482,13 @@ async fn fail(
         shard.committer.record(Record::HostEvent(HostEvent {
             host: item.url.origin().to_owned(),
             time,
-            event: GIVEN_UP.to_owned(),
+            event: HostEvent::GIVEN_UP.to_owned(),
             detail: reason.clone(),
             ..HostEvent::default()
         }));
-        shard.given_up.borrow_mut().insert(lane, reason);
+        shard.frontier.borrow_mut().give_up(lane, &reason);
     }
-    let mut visit = Visit::new(
-        item.url.as_str(),
-        item.depth,
-        outcome_of_failure(failure),
-        time,
-    );
+    let mut visit = new_visit(&item, outcome_of_failure(failure), time);
     visit.attempts = item.attempts;
     visit.detail = failure.to_string();
     commit_without_document(shard, item.key, visit).await;

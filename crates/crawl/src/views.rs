@@ -9,7 +9,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
-use rhumb_store::runs::{RunsError, Snapshot, Table};
+use rhumb_store::runs::{RunsError, Snapshot};
 use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 

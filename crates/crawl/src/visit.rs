@@ -5,12 +5,14 @@ use std::sync::PoisonError;
 use bytes::Bytes;
 use rhumb_fetch::{Document, Failure, Truncation, Unwanted};
 use rhumb_frontier::Queued;
+use rhumb_store::runs::RunsError;
 use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
 use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::reading::{Reader, outcome_of};
 use crate::shard::Shard;
+use crate::views::{FirstVisit, links_print};
 
 pub fn outcome_of_failure(failure: &Failure) -> Outcome {
     match failure {
@@ -26,6 +28,19 @@ pub fn outcome_of_failure(failure: &Failure) -> Outcome {
     }
 }
 
+/// A visit of a queued URL about which nothing is known yet.
+pub fn new_visit(item: &Queued, outcome: Outcome, time: Timestamp) -> Visit {
+    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome, time);
+    visit.redirects = item.redirects;
+    visit.priority = item.place.priority;
+    visit.sequence = item.place.sequence;
+    visit
+}
+
+/// What commits a document: the visit, the archive's record, and the targets
+/// of the links it offers.
+type Recorded = (Box<Visit>, Option<Capture<Bytes>>, Vec<Url>);
+
 /// From a document to the two records that commit it, and the targets of the
 /// links it offers.
 pub fn record(
@@ -33,10 +48,9 @@ pub fn record(
     item: &Queued,
     document: Document,
     time: Timestamp,
-) -> (Box<Visit>, Option<Capture<Bytes>>, Vec<Url>) {
-    let mut visit = Visit::new(item.url.as_str(), item.depth, outcome_of(&document), time);
+) -> Result<Recorded, RunsError> {
+    let mut visit = new_visit(item, outcome_of(&document), time);
     visit.attempts = item.attempts + 1;
-    visit.redirects = item.redirects;
     visit.status = document.status;
     visit.address = document.remote.ip().to_string();
     visit.first_byte_micros = document.first_byte.as_micros() as u64;
@@ -49,12 +63,12 @@ pub fn record(
         Some(Unwanted::Type(kind)) => {
             visit.outcome = Outcome::UnwantedType;
             visit.detail = format!("content type {kind}");
-            return (Box::new(visit), None, Vec::new());
+            return Ok((Box::new(visit), None, Vec::new()));
         }
         Some(Unwanted::Size(size)) => {
             visit.outcome = Outcome::UnwantedSize;
             visit.detail = format!("{size} bytes");
-            return (Box::new(visit), None, Vec::new());
+            return Ok((Box::new(visit), None, Vec::new()));
         }
         None => {}
     }
@@ -63,8 +77,22 @@ pub fn record(
     }
     let digest = payload_digest(&document.payload);
     visit.payload_digest = Some(digest);
-    let revisit = content_seen(shard, &mut visit, &document, digest);
-    let offered = read_into(shard, &mut visit, &document);
+    let first = content_seen(shard, &mut visit, &document)?;
+    let mut offered = read_into(shard, &mut visit, &document);
+    if let Some(first) = &first
+        && first.links == links_print(&visit)
+    {
+        // The same links as there, to the letter: nothing new to follow.
+        visit.links_of = Some(first.position);
+        visit.links.clear();
+        offered.clear();
+    }
+    // The same document in another coding is another payload.
+    let same = first.filter(|first| first.payload_digest == digest);
+    let revisit = same.map(|first| Revisit {
+        url: first.url,
+        time: first.time,
+    });
     // With transfer framing around it the payload is not what the record holds.
     let framed = document.payload.len() != document.wire.len() - document.head_len;
     let capture = Capture {
@@ -82,7 +110,7 @@ pub fn record(
         depth: item.depth,
         fetch_micros: visit.total_micros,
     };
-    (Box::new(visit), Some(capture), offered)
+    Ok((Box::new(visit), Some(capture), offered))
 }
 
 /// Whole, non-empty documents are compared with those of earlier visits.
@@ -90,23 +118,21 @@ fn content_seen(
     shard: &Shard,
     visit: &mut Visit,
     document: &Document,
-    digest: [u8; 20],
-) -> Option<Revisit> {
+) -> Result<Option<FirstVisit>, RunsError> {
     let counts = visit.outcome == Outcome::Fetched
         && document.truncated.is_none()
         && !document.body.is_empty();
     if !counts {
-        return None;
+        return Ok(None);
     }
     let content = xxh3_128(&document.body);
     visit.content = Some(content);
-    let first = shard.shared.content.first(content)?;
-    visit.duplicate_of = first.url.to_string();
-    // The same document in another coding is another payload.
-    (first.payload_digest == digest).then(|| Revisit {
-        url: first.url.to_string(),
-        time: first.time,
-    })
+    let first = shard.shared.views.first(content)?;
+    let first = first.filter(|first| first.url != visit.url);
+    if let Some(first) = &first {
+        visit.duplicate_of = first.url.clone();
+    }
+    Ok(first)
 }
 
 fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) -> Vec<Url> {

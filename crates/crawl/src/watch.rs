@@ -1,6 +1,5 @@
 //! Looking after a running crawl: its limits, the disk, and whoever watches.
 
-use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -55,8 +54,7 @@ fn tell_notes(shared: &Shared, observer: &mut dyn Observer) {
 
 fn reached_limit(handle: &Handle) -> Option<Ending> {
     let shared = handle.shared();
-    let fetched = shared.counters.fetched.load(Ordering::Relaxed);
-    let bytes = shared.counters.bytes.load(Ordering::Relaxed);
+    let (fetched, bytes) = (shared.counters.fetched(), shared.counters.bytes());
     let config = &shared.config;
     if shared.pending.is_empty() {
         Some(Ending::Finished)

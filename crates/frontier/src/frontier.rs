@@ -109,7 +109,7 @@ impl Frontier {
 
     /// URLs that wait.
     pub fn queued(&self) -> u64 {
-        self.counts.entries - self.out.len() as u64
+        self.counts.entries.saturating_sub(self.out.len() as u64)
     }
 
     pub fn counts(&self) -> FrontierCounts {
@@ -119,6 +119,17 @@ impl Frontier {
     /// The numbers that belong to the tables it was opened with.
     pub fn set_counts(&mut self, counts: FrontierCounts) {
         self.counts = counts;
+    }
+
+    /// Count the queue, where its tables were put together from others.
+    pub fn count_entries(&mut self) -> Result<(), RunsError> {
+        let mut entries = 0;
+        self.queue.read_all(&mut |_| {
+            entries += 1;
+            true
+        })?;
+        self.counts.entries = entries;
+        Ok(())
     }
 
     /// Lanes at hand.

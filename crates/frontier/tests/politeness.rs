@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rhumb_frontier::{Frontier, LaneId, Order, Pace, Queued, Turn};
+use rhumb_frontier::{Frontier, LaneId, Limits, Order, Pace, Place, Queued, Turn};
+use rhumb_store::Timestamp;
+use rhumb_store::runs::MemoryTable;
 use rhumb_url::{Url, UrlKey};
 
 fn item(host: u64, page: u64, depth: u32) -> Queued {
@@ -13,6 +15,7 @@ fn item(host: u64, page: u64, depth: u32) -> Queued {
             lane: host,
             url: page,
         },
+        place: Place::default(),
         url: Url::parse(&format!("http://h{host}.test/{page}")).unwrap(),
         depth,
         redirects: 0,
@@ -25,7 +28,7 @@ fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn frontier(order: Order, per_host: usize, delay: Duration) -> Frontier {
+fn frontier_within(order: Order, per_host: usize, delay: Duration, limits: Limits) -> Frontier {
     Frontier::new(
         order,
         Pace {
@@ -33,29 +36,51 @@ fn frontier(order: Order, per_host: usize, delay: Duration) -> Frontier {
             delay,
             visits_per_turn: 10,
         },
+        limits,
+        Box::new(MemoryTable::new()),
+        Box::new(MemoryTable::new()),
+        Timestamp(0),
     )
+}
+
+fn frontier(order: Order, per_host: usize, delay: Duration) -> Frontier {
+    frontier_within(order, per_host, delay, Limits::default())
+}
+
+fn admit(frontier: &mut Frontier, mut item: Queued) {
+    let sequence = frontier.reserve(1);
+    item.place = frontier.order().place(item.depth, sequence);
+    frontier.admit(item);
 }
 
 #[test]
 fn a_taken_host_cannot_be_taken_again() {
     let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
-    frontier.admit(LaneId(1), item(1, 1, 0));
-    frontier.admit(LaneId(1), item(1, 2, 0));
-    let turn = frontier.take(millis(0)).unwrap();
-    assert!(frontier.take(millis(1000)).is_none());
-    frontier.admit(LaneId(1), item(1, 3, 0));
-    assert!(frontier.take(millis(1000)).is_none());
+    admit(&mut frontier, item(1, 1, 0));
+    admit(&mut frontier, item(1, 2, 0));
+    let turn = frontier.take(millis(0)).unwrap().unwrap();
+    assert!(frontier.take(millis(1000)).unwrap().is_none());
+    admit(&mut frontier, item(1, 3, 0));
+    assert!(frontier.take(millis(1000)).unwrap().is_none());
     frontier.put_back(turn, millis(1000), Duration::ZERO);
-    assert!(frontier.take(millis(1000)).is_some());
+    assert!(frontier.take(millis(1000)).unwrap().is_some());
 }
 
 #[test]
 fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
     for (per_host, delay) in [(1, 0), (1, 100), (2, 100), (3, 7)] {
-        let mut frontier = frontier(Order::Bfs, per_host, millis(delay));
+        // A bench of three, and room for five to wait: all others are found
+        // on disk.
+        let limits = Limits {
+            bench: 3,
+            most_bench: 6,
+            heads: 12,
+            waiting: 5,
+        };
+        let mut frontier = frontier_within(Order::Bfs, per_host, millis(delay), limits);
         for host in 0..20 {
             for page in 0..=host {
-                frontier.admit(LaneId(host), item(host, page, 0));
+                admit(&mut frontier, item(host, page, 0));
             }
         }
         let mut now = millis(0);
@@ -66,7 +91,7 @@ fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
         let mut random = 12345u64;
         while frontier.queued() > 0 || !open.is_empty() {
             while open.len() < 8 {
-                let Some(mut turn) = frontier.take(now) else {
+                let Some(mut turn) = frontier.take(now).unwrap() else {
                     break;
                 };
                 let lane = turn.lane();
@@ -77,9 +102,14 @@ fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
                 }
                 let others = open.iter().filter(|(_, l, _)| *l == lane).count();
                 assert!(others < per_host);
-                while turn.spend() && frontier.pop(&turn).is_some() {
+                while turn.spend() {
+                    let Some(item) = frontier.pop(&turn).unwrap() else {
+                        break;
+                    };
+                    frontier.finish(&item.key);
                     visited += 1;
                 }
+                assert!(frontier.on_bench() <= limits.most_bench);
                 last_start.insert(lane, now);
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
                 open.push((now + millis(random >> 58), lane, turn));
@@ -101,26 +131,26 @@ fn a_long_simulated_crawl_keeps_every_delay_and_visits_everything() {
 #[test]
 fn a_lane_taken_by_name_is_taken_for_everybody() {
     let mut frontier = frontier(Order::Bfs, 1, millis(10));
-    frontier.admit(LaneId(1), item(1, 1, 0));
-    let turn = frontier.take_this(LaneId(1), millis(0)).unwrap();
-    assert!(frontier.take(millis(5)).is_none());
-    assert!(frontier.take_this(LaneId(1), millis(5)).is_err());
+    admit(&mut frontier, item(1, 1, 0));
+    let turn = frontier.take_this(LaneId(1), millis(0)).unwrap().unwrap();
+    assert!(frontier.take(millis(5)).unwrap().is_none());
+    assert!(frontier.take_this(LaneId(1), millis(5)).unwrap().is_err());
     frontier.put_back(turn, millis(7), Duration::ZERO);
     assert_eq!(
-        frontier.take_this(LaneId(1), millis(9)).unwrap_err(),
+        frontier.take_this(LaneId(1), millis(9)).unwrap().unwrap_err(),
         millis(17)
     );
-    assert!(frontier.take(millis(16)).is_none());
-    assert!(frontier.take(millis(17)).is_some());
+    assert!(frontier.take(millis(16)).unwrap().is_none());
+    assert!(frontier.take(millis(17)).unwrap().is_some());
 }
 
 #[test]
 fn requests_of_several_turns_are_spaced_when_they_are_sent() {
     let mut frontier = frontier(Order::Bfs, 2, millis(40));
-    frontier.admit(LaneId(1), item(1, 1, 0));
-    frontier.admit(LaneId(1), item(1, 2, 0));
-    let slow = frontier.take(millis(0)).unwrap();
-    let quick = frontier.take(millis(40)).unwrap();
+    admit(&mut frontier, item(1, 1, 0));
+    admit(&mut frontier, item(1, 2, 0));
+    let slow = frontier.take(millis(0)).unwrap().unwrap();
+    let quick = frontier.take(millis(40)).unwrap().unwrap();
     // The first one's connection took 35 ms.
     assert_eq!(frontier.request_time(&slow, millis(35)), millis(35));
     assert_eq!(frontier.request_time(&quick, millis(41)), millis(75));
@@ -129,8 +159,8 @@ fn requests_of_several_turns_are_spaced_when_they_are_sent() {
 #[test]
 fn a_turn_is_one_visit_where_there_is_a_delay() {
     let mut frontier = frontier(Order::Bfs, 1, millis(10));
-    frontier.admit(LaneId(1), item(1, 1, 0));
-    let mut turn = frontier.take(millis(0)).unwrap();
+    admit(&mut frontier, item(1, 1, 0));
+    let mut turn = frontier.take(millis(0)).unwrap().unwrap();
     assert!(turn.spend());
     assert!(!turn.spend());
 }
@@ -140,11 +170,11 @@ fn breadth_and_depth_first() {
     for (order, expected) in [(Order::Bfs, [1, 3, 2, 4]), (Order::Dfs, [4, 3, 2, 1])] {
         let mut frontier = frontier(order, 1, Duration::ZERO);
         for (page, depth) in [(1, 0), (2, 2), (3, 1), (4, 2)] {
-            frontier.admit(LaneId(1), item(1, page, depth));
+            admit(&mut frontier, item(1, page, depth));
         }
-        let turn = frontier.take(millis(0)).unwrap();
+        let turn = frontier.take(millis(0)).unwrap().unwrap();
         for page in expected {
-            let popped = frontier.pop(&turn).unwrap();
+            let popped = frontier.pop(&turn).unwrap().unwrap();
             assert_eq!(popped.url.path(), format!("/{page}"));
         }
     }
@@ -153,15 +183,15 @@ fn breadth_and_depth_first() {
 #[test]
 fn hosts_without_work_are_forgotten_after_their_delay() {
     let mut frontier = frontier(Order::Bfs, 1, millis(50));
-    frontier.admit(LaneId(1), item(1, 1, 0));
-    let turn = frontier.take(millis(0)).unwrap();
-    frontier.pop(&turn);
+    admit(&mut frontier, item(1, 1, 0));
+    let turn = frontier.take(millis(0)).unwrap().unwrap();
+    drop(frontier.pop(&turn).unwrap());
     frontier.put_back(turn, millis(10), Duration::ZERO);
-    frontier.admit(LaneId(1), item(1, 2, 0));
-    assert!(frontier.take(millis(59)).is_none(), "the delay is kept");
-    let turn = frontier.take(millis(60)).unwrap();
-    frontier.pop(&turn);
+    admit(&mut frontier, item(1, 2, 0));
+    assert!(frontier.take(millis(59)).unwrap().is_none(), "the delay is kept");
+    let turn = frontier.take(millis(60)).unwrap().unwrap();
+    drop(frontier.pop(&turn).unwrap());
     frontier.put_back(turn, millis(60), Duration::ZERO);
-    assert!(frontier.take(millis(1000)).is_none());
-    assert_eq!(frontier.lanes(), 0);
+    assert!(frontier.take(millis(1000)).unwrap().is_none());
+    assert_eq!(frontier.on_bench(), 0);
 }

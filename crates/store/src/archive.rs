@@ -46,22 +46,22 @@ impl FromStr for ArchiveFormat {
 /// Whether a file's name is one that an archive of ours would give it:
 /// `rhumb-20261115201042-e0001-s000-00000.warc.gz`.
 pub fn is_archive_name(name: &str) -> bool {
+    archive_epoch(name).is_some()
+}
+
+/// The epoch in which an archive file of ours was written, by its name.
+pub fn archive_epoch(name: &str) -> Option<u32> {
     let stem = name
         .strip_suffix(".warc.gz")
-        .or_else(|| name.strip_suffix(".warc.zst"));
-    let Some(parts) = stem.map(|stem| stem.split('-').collect::<Vec<_>>()) else {
-        return false;
+        .or_else(|| name.strip_suffix(".warc.zst"))?;
+    let parts: Vec<&str> = stem.split('-').collect();
+    let ["rhumb", time, epoch, shard, serial] = parts[..] else {
+        return None;
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    match parts[..] {
-        ["rhumb", time, epoch, shard, serial] => {
-            digits(time)
-                && epoch.strip_prefix('e').is_some_and(digits)
-                && shard.strip_prefix('s').is_some_and(digits)
-                && digits(serial)
-        }
-        _ => false,
-    }
+    let shard = shard.strip_prefix('s')?;
+    let epoch = epoch.strip_prefix('e').filter(|epoch| digits(epoch))?;
+    (digits(time) && digits(shard) && digits(serial)).then_some(epoch.parse().ok()?)
 }
 
 enum Compressor {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk::{Disk, Locked};
 
 /// The version of the directory's layout and of the journal.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 const IDENTITY: &str = "identity.toml";
 

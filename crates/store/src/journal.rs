@@ -154,7 +154,7 @@ impl Journal {
     }
 
     /// The last record that this writer committed.
-    fn last(&self) -> Option<Position> {
+    pub fn last(&self) -> Option<Position> {
         (self.next.sequence > self.first).then(|| Position {
             sequence: self.next.sequence - 1,
             ..self.next

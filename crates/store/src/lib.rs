@@ -33,7 +33,7 @@ mod visit;
 mod warc;
 mod warc_reader;
 
-pub use archive::{Archive, ArchiveFormat, is_archive_name};
+pub use archive::{Archive, ArchiveFormat, archive_epoch, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
 pub use compaction::{CompactOptions, CompactReport, compact};

@@ -14,6 +14,8 @@ use rhumb_frontier::Order;
 use rhumb_store::ArchiveFormat;
 use rhumb_url::ScopeRule;
 
+use crate::state::StateKind;
+
 pub use load::{ConfigError, ENV_PREFIX, Loader};
 pub use value::{Limit, Size, SizeLimit, TimeLimit, Value};
 
@@ -126,6 +128,13 @@ settings! {
         warc: ArchiveFormat = ArchiveFormat::Gzip, "Archive format: gzip (.warc.gz), zstd (.warc.zst) or none.";
         warc_roll: Size = Size(1 << 30), "An archive file is closed at this size.";
         journal_roll: Size = Size(256 << 20), "A journal segment is closed at this size.";
+        state: StateKind = StateKind::Disk, "Where the state (URL set, queues, host facts) is kept: disk, within `memory`, or memory.";
+        memory: Size = Size(512 << 20), "Memory for the state of the crawl, over all shards.";
+        hosts_per_connection: usize = 3, "Hosts at hand for each connection; more while connections idle although hosts wait.";
+        max_bench: usize = 65_536, "The most hosts at hand.";
+        max_waiting_hosts: usize = 4 << 20, "Hosts whose order is kept in memory while they wait; the rest is found on disk.";
+        checkpoint_interval: Duration = Duration::from_secs(60), "A start after a crash reads the journal of this much time at the most.";
+        checkpoint_visits: usize = 100_000, "A checkpoint is also made after this many visits of a shard.";
         sync_interval: Duration = Duration::from_secs(1), "Longest time that committed pages are exposed to a loss of power.";
         stop_grace: Duration = Duration::from_secs(5), "How long a stop waits for visits under way; what is abandoned is visited again later.";
         min_free_disk: Size = Size(1 << 30), "The crawl pauses while the disk has less free space than this.";

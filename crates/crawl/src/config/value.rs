@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use rhumb_frontier::Order;
 use rhumb_store::ArchiveFormat;
+
+use crate::state::StateKind;
 use rhumb_url::ScopeRule;
 
 /// A value that a person can write in a file, a flag or the environment.
@@ -222,7 +224,7 @@ macro_rules! named_value {
     )*};
 }
 
-named_value!(ScopeRule, Order, ArchiveFormat);
+named_value!(ScopeRule, Order, ArchiveFormat, StateKind);
 
 #[cfg(test)]
 mod tests {
