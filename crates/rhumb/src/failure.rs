@@ -58,6 +58,7 @@ impl Failure {
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
+                CrawlError::State(_) | CrawlError::BadManifest { .. } => 4,
                 CrawlError::Crashed => 1,
             },
             Failure::Disk(_) => code::DISK,
