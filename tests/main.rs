@@ -6,6 +6,7 @@ mod bad_input;
 mod commands;
 mod completeness;
 mod damage;
+mod kill;
 mod limits;
 mod odd_servers;
 mod politeness;

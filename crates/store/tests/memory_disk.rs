@@ -97,8 +97,9 @@ fn a_sync_that_fails_syncs_nothing() {
     file.append(b"second").unwrap();
     assert!(file.sync().is_err());
     assert_eq!((disk.writes(), disk.syncs(), disk.failures()), (6, 3, 1));
-    disk.lose_power(Unsynced::Dropped);
-    assert_eq!(text(&disk), "first ");
+    let next = disk.after_power_loss(Unsynced::Dropped);
+    file.append(b"from the dead").unwrap();
+    assert_eq!(text(&next), "first ");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn survives(web: &SmallWeb, at: u64, trouble: Trouble) -> bool {
     disk.plan(at, trouble.fault());
     run_into_trouble(web, &disk, &when);
     let came = disk.failures() > 0;
-    disk.lose_power(trouble.left());
+    let disk = disk.after_power_loss(trouble.left());
     let ending = web.crawl(&disk);
     assert!(matches!(ending, Ok(Ending::Finished)), "{when}: {ending:?}");
     web.assert_complete(&disk, &when);
@@ -174,7 +174,7 @@ at_every_write! {
 fn survive_many_crashes(crawls: u64) {
     let web = SmallWeb::start();
     for_each((0..crawls).collect(), |seed| {
-        let disk = MemoryDisk::default();
+        let mut disk = MemoryDisk::default();
         let mut chance = Chance(seed);
         let mut history = Vec::new();
         for _ in 0..2 + chance.below(5) {
@@ -189,7 +189,7 @@ fn survive_many_crashes(crawls: u64) {
             let when = format!("seed {seed}: {history:?}");
             disk.fail_after(after);
             run_into_trouble(&web, &disk, &when);
-            disk.lose_power(unsynced);
+            disk = disk.after_power_loss(unsynced);
         }
         let when = format!("seed {seed}: {history:?}");
         let ending = web.crawl(&disk);

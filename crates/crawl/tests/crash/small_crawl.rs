@@ -83,8 +83,7 @@ impl SmallWeb {
     /// The crawl on the disk has the whole reachable set, each page once, and
     /// would have it after a loss of power.
     pub fn assert_complete(&self, disk: &MemoryDisk, when: &str) {
-        disk.lose_power(Unsynced::Dropped);
-        let visits = visits(disk);
+        let visits = visits(&disk.after_power_loss(Unsynced::Dropped));
         let fetched: BTreeSet<&String> = visits
             .iter()
             .filter(|(_, (state, _))| *state == State::Fetched)

@@ -31,6 +31,19 @@ pub(super) struct Content {
     pub synced: usize,
 }
 
+impl Content {
+    fn left_of(&self, path: &Path, unsynced: Unsynced) -> Inode {
+        let extra = (self.bytes.len() - self.synced) as u64;
+        let kept = match unsynced {
+            Unsynced::Kept => extra,
+            Unsynced::Dropped => 0,
+            Unsynced::Torn(seed) => chance(path, seed, 1) % (extra + 1),
+            Unsynced::Reordered(seed) => extra * (chance(path, seed, 1) & 1),
+        };
+        Inode::durable(self.bytes[..self.synced + kept as usize].to_vec())
+    }
+}
+
 /// A file, whatever its name; whoever has it open keeps it.
 #[derive(Default, Clone)]
 pub(super) struct Inode(Arc<Mutex<Content>>);
@@ -47,13 +60,6 @@ impl Inode {
 
     pub fn length(&self) -> usize {
         self.lock().bytes.len()
-    }
-
-    /// Keep this many bytes, and those for good.
-    fn settle(&self, kept: usize) {
-        let mut content = self.lock();
-        content.bytes.truncate(kept);
-        content.synced = content.bytes.len();
     }
 }
 
@@ -90,8 +96,8 @@ impl Files {
             .extend(now.map(|(path, inode)| (path.clone(), inode.clone())));
     }
 
-    /// Lose power. What is left is on the disk for good.
-    pub fn lose_power(&mut self, unsynced: Unsynced) {
+    /// What is left when power was lost, and that for good.
+    pub fn after_power_loss(&self, unsynced: Unsynced) -> Files {
         let paths: BTreeSet<&PathBuf> = self.names.keys().chain(self.durable.keys()).collect();
         let mut left = BTreeMap::new();
         for path in paths {
@@ -102,33 +108,23 @@ impl Files {
             };
             let names = if newest { &self.names } else { &self.durable };
             if let Some(inode) = names.get(path) {
-                left.insert(path.clone(), inode.clone());
+                left.insert(path.clone(), inode.lock().left_of(path, unsynced));
             }
         }
-        for (path, inode) in &left {
-            let (length, synced) = {
-                let content = inode.lock();
-                (content.bytes.len(), content.synced)
-            };
-            let extra = (length - synced) as u64;
-            let kept = match unsynced {
-                Unsynced::Kept => extra,
-                Unsynced::Dropped => 0,
-                Unsynced::Torn(seed) => chance(path, seed, 1) % (extra + 1),
-                Unsynced::Reordered(seed) => extra * (chance(path, seed, 1) & 1),
-            };
-            inode.settle(synced + kept as usize);
+        Files {
+            names: left.clone(),
+            durable: left,
         }
-        self.names.clone_from(&left);
-        self.durable = left;
     }
 
     /// Lose power, but keep all names and so many of each file's unsynced
     /// bytes.
     pub fn tear(&mut self, torn: usize) {
         for inode in self.names.values() {
-            let synced = inode.lock().synced;
-            inode.settle(synced + torn);
+            let mut content = inode.lock();
+            let kept = content.synced + torn;
+            content.bytes.truncate(kept);
+            content.synced = content.bytes.len();
         }
         self.durable.clone_from(&self.names);
     }
@@ -173,8 +169,7 @@ mod tests {
                 Unsynced::Torn(seed),
                 Unsynced::Reordered(seed),
             ] {
-                let mut files = files();
-                files.lose_power(unsynced);
+                let files = files().after_power_loss(unsynced);
                 let named = lengths(&files, "named");
                 assert_eq!(named.len(), 40);
                 assert!(named.iter().all(|length| (6..=15).contains(length)));
@@ -185,8 +180,7 @@ mod tests {
     #[test]
     fn the_unsynced_is_kept_dropped_torn_or_reordered() {
         let after = |unsynced| {
-            let mut files = files();
-            files.lose_power(unsynced);
+            let files = files().after_power_loss(unsynced);
             (lengths(&files, "named"), lengths(&files, "unnamed"))
         };
         assert_eq!(after(Unsynced::Kept), (vec![15; 40], vec![15; 40]));
@@ -203,11 +197,11 @@ mod tests {
     fn a_removed_file_comes_back_unless_its_folder_was_synced() {
         let mut files = files();
         files.remove(Path::new("named/1"));
-        files.lose_power(Unsynced::Dropped);
+        files = files.after_power_loss(Unsynced::Dropped);
         assert!(files.get(Path::new("named/1")).is_some());
         files.remove(Path::new("named/1"));
         files.sync_folder(Path::new("named"));
-        files.lose_power(Unsynced::Dropped);
+        files = files.after_power_loss(Unsynced::Dropped);
         assert!(files.get(Path::new("named/1")).is_none());
     }
 }

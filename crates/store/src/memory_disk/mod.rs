@@ -64,12 +64,16 @@ impl MemoryDisk {
         self.lock().faults.injected()
     }
 
-    /// Lose power, and with it some of what was not synced. The disk that
-    /// comes back works.
-    pub fn lose_power(&self, unsynced: Unsynced) {
-        let mut state = self.lock();
-        state.faults.repair();
-        state.files.lose_power(unsynced);
+    /// The disk as the next process finds it when power was lost, and with it
+    /// some of what was not synced. It works; and whoever still has the old
+    /// one cannot reach it, as the dead cannot.
+    #[must_use]
+    pub fn after_power_loss(&self, unsynced: Unsynced) -> MemoryDisk {
+        let files = self.lock().files.after_power_loss(unsynced);
+        let faults = Faults::default();
+        MemoryDisk {
+            state: Arc::new(Mutex::new(State { files, faults })),
+        }
     }
 
     /// Lose power: every file keeps what was synced and, of the rest, only
