@@ -17,13 +17,11 @@ use crate::trial::{Allowed, Chance, Trial};
 const EARLY_EVERY: usize = 4;
 /// How soon, at most.
 const EARLY: f64 = 0.08;
-/// A first guess at pages in a second, and how long a start takes; what is
-/// seen replaces them.
-const GUESSED_RATE: f64 = 300.0;
-const START: f64 = 0.1;
+/// A first guess at pages in a second; what is seen replaces it.
+const GUESSED_RATE: f64 = 1000.0;
 /// A life is planned so that the pages would last for this many kills more.
 const KILLS_TO_SPARE: usize = 4;
-/// No life is planned longer than this.
+/// A life is no longer than this, in seconds.
 const LONGEST: f64 = 20.0;
 
 #[derive(clap::Args)]
@@ -91,23 +89,25 @@ pub fn run(args: &KillArgs) -> Result<(), BenchError> {
 /// life is planned from what is left and from how fast the last ones were.
 fn kill_again_and_again(crawl: &Crawl, trial: &mut Trial) -> Result<(), BenchError> {
     let args = crawl.args;
-    let truth = &crawl.served.truth;
-    let pages = truth.pages.len() + truth.redirects.len() + truth.missing.len();
     let mut chance = Chance::new(args.seed);
     let (mut done, mut rate) = (0, GUESSED_RATE);
     for kill in 0..args.kills {
-        let left = pages.saturating_sub(done) as f64;
+        let left = crawl.urls().saturating_sub(done) as f64;
         let share = left / (args.kills - kill + KILLS_TO_SPARE) as f64;
         let early = kill % EARLY_EVERY == EARLY_EVERY - 1;
-        let life = match early {
-            true => chance.between(0.0, EARLY),
-            false => START + chance.between(0.1, 1.9) * (share / rate).min(LONGEST),
-        };
+        let archived = crawl.archived();
         trial.begins();
         // A process that died before it wrote its seed has left none.
         let mut process = match done {
             0 => crawl.begin()?,
             _ => crawl.go_on()?,
+        };
+        let life = match early {
+            true => chance.between(0.0, EARLY),
+            false => {
+                crawl.wait_for_pages(archived, &mut process)?;
+                chance.between(0.0, 2.0) * (share / rate).min(LONGEST)
+            }
         };
         std::thread::sleep(Duration::from_secs_f64(life));
         process.kill().map_err(BenchError::io("kill"))?;
@@ -120,11 +120,12 @@ fn kill_again_and_again(crawl: &Crawl, trial: &mut Trial) -> Result<(), BenchErr
         }
         let before = std::mem::replace(&mut done, trial.was_killed(at));
         if !early {
-            let seen = done.saturating_sub(before).max(1) as f64 / (life - START).max(0.01);
+            let seen = (done - before).max(1) as f64 / life.max(0.01);
             rate = (rate + seen) / 2.0;
         }
+        let when = if early { "the start" } else { "its first page" };
         eprintln!(
-            "kill {}: after {life:.3} s, {done} URLs committed",
+            "kill {}: {life:.3} s after {when}, {done} URLs committed",
             kill + 1
         );
     }
@@ -176,10 +177,45 @@ impl Crawl<'_> {
         command.spawn().map_err(BenchError::io("rhumb crawl"))
     }
 
+    /// URLs that will have a visit in the end.
+    fn urls(&self) -> usize {
+        let truth = &self.served.truth;
+        let lists = [
+            &truth.pages,
+            &truth.redirects,
+            &truth.missing,
+            &truth.unwanted,
+            &truth.forbidden,
+        ];
+        lists.iter().map(|list| list.len()).sum()
+    }
+
+    /// Bytes in the archive.
+    fn archived(&self) -> u64 {
+        let Ok(files) = std::fs::read_dir(self.dir.join("warc")) else {
+            return 0;
+        };
+        let lengths = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+        lengths.sum()
+    }
+
+    /// Until the archive has grown, or the process has ended.
+    fn wait_for_pages(&self, archived: u64, process: &mut Child) -> Result<(), BenchError> {
+        let began = Instant::now();
+        while self.archived() <= archived && began.elapsed().as_secs_f64() < LONGEST {
+            let ended = process.try_wait().map_err(BenchError::io("rhumb crawl"))?;
+            if ended.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
     /// Let it run to its end.
     fn finish(&self) -> Result<(), BenchError> {
         let status = self
-            .start()?
+            .go_on()?
             .wait()
             .map_err(BenchError::io("rhumb crawl"))?;
         match status.success() {
@@ -199,7 +235,7 @@ impl Crawl<'_> {
         ];
         let mut wrong = Vec::new();
         for (state, expected) in expected {
-            let listed = urls(&self.rhumb, &self.dir, state)?;
+            let listed = listed(&self.rhumb, &self.dir, state)?;
             let found: BTreeSet<&String> = listed.iter().collect();
             let missing = expected.difference(&found).count();
             let extra = found.difference(&expected).count();
@@ -214,7 +250,7 @@ impl Crawl<'_> {
     }
 }
 
-fn urls(rhumb: &Path, dir: &Path, state: &str) -> Result<Vec<String>, BenchError> {
+fn listed(rhumb: &Path, dir: &Path, state: &str) -> Result<Vec<String>, BenchError> {
     let rhumb = rhumb.display().to_string();
     let dir = dir.display().to_string();
     program::output(&[&rhumb, "urls", "--dir", &dir, "--state", state])

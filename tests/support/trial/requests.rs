@@ -8,7 +8,7 @@ use super::{Life, note};
 
 /// Pages answered this shortly before a kill may not be committed yet: a
 /// group gathers for 5 ms and is then written; the rest is for a busy machine.
-const COMMIT_WINDOW: f64 = 0.1;
+const COMMIT_WINDOW: f64 = 0.05;
 
 /// The log, each request with the life of the crawl it belongs to.
 pub struct Asked<'a> {
