@@ -3,6 +3,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use rhumb_sim::{LoggedRequest, Truth};
+
 use crate::support::trial::{Allowed, Chance, Trial};
 use crate::support::{Running, Simulated, wait_for};
 
@@ -58,4 +60,42 @@ fn a_crawl_that_is_killed_many_times_is_as_good_as_any() {
     assert!(verdict.breaches.is_empty(), "{verdict}");
     assert_eq!(verdict.kills, KILLS);
     assert!(verdict.captures > web.truth.pages.len());
+}
+
+#[test]
+fn the_judge_sees_what_is_wrong() {
+    let web = Simulated::new(5, 60, 72);
+    let judged = |delay: Duration, change: &dyn Fn(&mut Vec<LoggedRequest>, &mut Truth)| {
+        let mut trial = Trial::new(&web.dir("crawl"));
+        trial.begins();
+        let (mut requests, mut truth) = (web.requests(), web.truth.clone());
+        change(&mut requests, &mut truth);
+        let allowed = Allowed {
+            connections: CONNECTIONS,
+            delay,
+        };
+        trial.judge(requests, &truth, &allowed).breaches.join("\n")
+    };
+    web.crawl("crawl", &["--delay", "20ms"]).expect_code(0);
+    assert_eq!(judged(DELAY, &|_, _| {}), "");
+    let impolite = judged(Duration::from_secs(60), &|_, _| {});
+    assert!(impolite.contains("requests came too soon"), "{impolite}");
+    let twice = judged(DELAY, &|requests, _| {
+        let page = requests.iter().find(|one| one.path != "/robots.txt");
+        let mut again = page.expect("a page").clone();
+        (again.time, again.end) = (again.time + 60.0, again.end + 60.0);
+        requests.push(again);
+    });
+    assert!(twice.contains("asked for twice"), "{twice}");
+    let missing = judged(DELAY, &|_, truth| truth.pages.push("http://a/".to_owned()));
+    assert!(missing.contains("URLs are missing"), "{missing}");
+    let extra = judged(DELAY, &|_, truth| drop(truth.pages.pop()));
+    assert!(extra.contains("cannot be reached"), "{extra}");
+    for file in std::fs::read_dir(web.dir("crawl").join("warc")).expect("the archive") {
+        let path = file.expect("a file").path();
+        let bytes = std::fs::read(&path).expect("a file");
+        std::fs::write(&path, [&bytes[..], b"more"].concat()).expect("a longer file");
+    }
+    let loose = judged(DELAY, &|_, _| {});
+    assert!(loose.contains("what no visit names"), "{loose}");
 }

@@ -206,7 +206,7 @@ fn crashes_upon_crashes_are_survived() {
 #[test]
 #[ignore = "many crawls: run it with --release"]
 fn many_crashes_upon_crashes_are_survived() {
-    survive_many_crashes(1_000);
+    survive_many_crashes(300);
 }
 
 /// A small generator of numbers, the same from the same seed.
