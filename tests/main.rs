@@ -6,6 +6,8 @@ mod bad_input;
 mod commands;
 mod completeness;
 mod damage;
+mod full_disk;
+mod kill;
 mod limits;
 mod odd_servers;
 mod politeness;

@@ -2,17 +2,21 @@
 //! are measured in the same run over the same simulated web.
 //!
 //! This room starts and ends the processes it measures, and touches a
-//! temporary folder and loopback addresses only. It never judges a result: it
-//! prints ratios and the command lines that gave them.
+//! temporary folder and loopback addresses only. It never judges a speed: it
+//! prints ratios and the command lines that gave them. What must hold at any
+//! speed (`kill`) it does judge.
 
 mod clients;
 mod crawl;
 mod journal;
+mod kill;
 mod measure;
 mod pin;
 mod program;
 mod served;
 mod table;
+#[path = "../../tests/support/trial/mod.rs"]
+mod trial;
 
 use std::process::ExitCode;
 
@@ -31,6 +35,9 @@ enum Command {
     Crawl(crawl::CrawlArgs),
     /// Time and bytes that a visit takes in the journal and in the archive.
     Journal(journal::JournalArgs),
+    /// Kill a crawl again and again, and compare what it has in the end with
+    /// the truth; ends with 1 if anything is not as it must be.
+    Kill(kill::KillArgs),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +61,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Crawl(args) => crawl::run(&args),
         Command::Journal(args) => journal::run(&args),
+        Command::Kill(args) => kill::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

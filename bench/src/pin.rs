@@ -35,6 +35,14 @@ impl Cores {
         Cores { all, pair, load }
     }
 
+    /// Nobody has a core to itself: for what is not timed.
+    pub fn unpinned() -> Cores {
+        Cores {
+            pair: None,
+            ..Cores::find()
+        }
+    }
+
     pub fn describe(&self) -> String {
         match self.pair {
             Some([server, client]) => {

@@ -125,19 +125,37 @@ impl Served {
 
     /// What was asked after this place in the log.
     pub fn asked_since(&self, place: u64) -> Result<Asked, BenchError> {
+        let mut asked = Asked::default();
+        self.each_request_since(place, |request| {
+            asked.requests += 1;
+            asked.pages += u64::from(self.is_page(&request));
+        })?;
+        Ok(asked)
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Result<Vec<LoggedRequest>, BenchError> {
+        let mut requests = Vec::new();
+        self.each_request_since(0, |request| requests.push(request))?;
+        Ok(requests)
+    }
+
+    fn each_request_since(
+        &self,
+        place: u64,
+        mut with: impl FnMut(LoggedRequest),
+    ) -> Result<(), BenchError> {
         let end = self.log_end()?;
         let mut file = File::open(&self.log).map_err(BenchError::io("the request log"))?;
         file.seek(SeekFrom::Start(place))
             .map_err(BenchError::io("the request log"))?;
-        let mut asked = Asked::default();
         for line in BufReader::new(std::io::Read::take(file, end - place)).lines() {
             let line = line.map_err(BenchError::io("the request log"))?;
             let request: LoggedRequest = serde_json::from_str(&line)
                 .map_err(|error| BenchError::Other(format!("the request log: {error}")))?;
-            asked.requests += 1;
-            asked.pages += u64::from(self.is_page(&request));
+            with(request);
         }
-        Ok(asked)
+        Ok(())
     }
 
     fn is_page(&self, request: &LoggedRequest) -> bool {

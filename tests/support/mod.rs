@@ -7,6 +7,8 @@ pub mod program;
 pub mod python;
 pub mod request_log;
 pub mod simulated;
+pub mod small_disk;
+pub mod trial;
 pub mod warc;
 
 pub use figures::{figure, urls};

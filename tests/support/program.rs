@@ -111,6 +111,12 @@ impl Running {
         self.child.id()
     }
 
+    /// Write a line to its standard input.
+    pub fn tell(&mut self, line: &str) {
+        let pipe = self.child.stdin.as_mut().expect("an open standard input");
+        writeln!(pipe, "{line}").expect("it reads its standard input");
+    }
+
     pub fn stderr_so_far(&self) -> String {
         self.stderr.text()
     }

@@ -190,7 +190,7 @@ fn widen(count: impl Into<u64>) -> u64 {
     count.into()
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
+pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     path.with_file_name(name)

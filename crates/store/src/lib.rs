@@ -43,7 +43,7 @@ pub use fate::{Fate, Outcome, State};
 pub use forget::{ForgetError, ForgetReport, finish_forget, forget};
 pub use group::Group;
 pub use journal::{Journal, JournalError};
-pub use memory_disk::MemoryDisk;
+pub use memory_disk::{Fault, MemoryDisk, Unsynced};
 pub use positions::Positions;
 pub use reader::{JournalReader, journals_in};
 pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};

@@ -201,7 +201,8 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
         memory.crash(writes as usize % 61);
         let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
         assert_eq!(kept(&place), before, "after {writes} writes");
-        if completed || result.is_ok() {
+        // The last sync of all may fail when everything has been done.
+        if completed || result.is_ok() || !notes(&place).is_empty() {
             completed_later += u32::from(completed);
             assert_forgotten(&place);
             assert_eq!(notes(&place).len(), 1);

@@ -1,0 +1,127 @@
+//! A crawl of a small simulated web on a disk in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use rhumb_crawl::{
+    Config, Crawl, CrawlError, Ending, Handle, Observer, SeedSource, Seeds, Snapshot,
+};
+use rhumb_sim::{Sim, SimConfig};
+use rhumb_store::{
+    Disk, JournalReader, MemoryDisk, Record, State, SystemClock, Unsynced, journals_in,
+};
+
+const DIR: &str = "crawl";
+
+/// Gives a crawl that pauses for want of space some space.
+struct GivesSpace(MemoryDisk);
+
+impl Observer for GivesSpace {
+    fn note(&mut self, text: &str) {
+        if text.starts_with("paused: the disk has") {
+            self.0.repair();
+        }
+    }
+
+    fn progress(&mut self, _counts: &Snapshot, _control: &Handle) {}
+}
+
+pub struct SmallWeb {
+    sim: Sim,
+    reachable: BTreeSet<String>,
+}
+
+impl SmallWeb {
+    pub fn start() -> SmallWeb {
+        let sim = Sim::start(SimConfig {
+            hosts: 6,
+            pages: 200,
+            seed: 3,
+            port: 0,
+            dns_port: Some(0),
+            ..SimConfig::default()
+        })
+        .unwrap();
+        let truth = sim.web().truth();
+        let reachable = truth.pages.into_iter().chain(truth.redirects).collect();
+        SmallWeb { sim, reachable }
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::default();
+        let dns = self.sim.dns_addr().unwrap().to_string();
+        let settings = [
+            ("scope", "any"),
+            ("delay", "0s"),
+            ("dns", dns.as_str()),
+            ("threads", "2"),
+            ("connections", "8"),
+            // Several groups to a sync, so that there is something to lose.
+            ("sync_interval", "20ms"),
+            // After a failure there is nothing to wait for.
+            ("stop_grace", "0s"),
+            ("journal_roll", "20Ki"),
+            ("warc_roll", "200Ki"),
+        ];
+        for (key, value) in settings {
+            config.set(key, value).unwrap();
+        }
+        config
+    }
+
+    /// Begin a crawl, or go on with the one that is on the disk.
+    pub fn crawl(&self, disk: &MemoryDisk) -> Result<Ending, CrawlError> {
+        let door: Arc<dyn Disk> = Arc::new(disk.clone());
+        let clock = Arc::new(SystemClock::default());
+        let crawl = Crawl::open_with(Path::new(DIR), self.config(), door, clock)?;
+        let seeds = Seeds::open(&[SeedSource::Given(self.sim.seed_url())]).unwrap();
+        let mut observer = GivesSpace(disk.clone());
+        Ok(crawl.run(seeds, &mut observer)?.ending)
+    }
+
+    /// The crawl on the disk has the whole reachable set, each page once, and
+    /// would have it after a loss of power.
+    pub fn assert_complete(&self, disk: &MemoryDisk, when: &str) {
+        let visits = visits(&disk.after_power_loss(Unsynced::Dropped));
+        let fetched: BTreeSet<&String> = visits
+            .iter()
+            .filter(|(_, (state, _))| *state == State::Fetched)
+            .map(|(url, _)| url)
+            .collect();
+        let reachable: BTreeSet<&String> = self.reachable.iter().collect();
+        let missing: Vec<_> = reachable.difference(&fetched).take(5).collect();
+        let extra: Vec<_> = fetched.difference(&reachable).take(5).collect();
+        assert!(
+            missing.is_empty() && extra.is_empty(),
+            "{when}: missing {missing:?}, too many {extra:?}"
+        );
+        let twice = visits.iter().find(|(_, (_, times))| *times != 1);
+        assert_eq!(twice, None, "{when}: visited more than once");
+    }
+}
+
+/// Every visited URL and how often it was visited; the archive's extents must
+/// lie within its files.
+fn visits(disk: &MemoryDisk) -> BTreeMap<String, (State, u32)> {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let (folder, archive) = (Path::new(DIR).join("journal"), Path::new(DIR).join("warc"));
+    let mut visits = BTreeMap::new();
+    for journal in journals_in(&*disk, &folder).unwrap() {
+        let mut reader = JournalReader::open(Arc::clone(&disk), &folder, journal, 0);
+        while let Some(group) = reader.next_group().unwrap() {
+            for (_, record) in group.records() {
+                let Record::Visit(visit) = record.unwrap() else {
+                    continue;
+                };
+                for extent in &visit.extents {
+                    let file = disk.open(&archive.join(&extent.file)).unwrap();
+                    assert!(extent.offset + extent.length <= file.length().unwrap());
+                }
+                let state = visit.outcome.state();
+                visits.entry(visit.url).or_insert((state, 0)).1 += 1;
+            }
+        }
+    }
+    visits
+}
