@@ -138,7 +138,7 @@ impl Tally {
         if duplicate {
             add(&self.duplicates, 1);
         }
-        add(&self.links, visit.links.len() as u64);
+        add(&self.links, visit.links.len() as u64 + visit.links_repeated);
         add(&self.bytes, visit.wire_bytes);
         self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
         let mut fates = [0; CASES];

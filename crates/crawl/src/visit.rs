@@ -84,6 +84,7 @@ pub fn record(
     {
         // The same links as there, to the letter: nothing new to follow.
         visit.links_of = Some(first.position);
+        visit.links_repeated = visit.links.len() as u64;
         visit.links.clear();
         offered.clear();
     }

@@ -137,7 +137,10 @@ fn a_lane_taken_by_name_is_taken_for_everybody() {
     assert!(frontier.take_this(LaneId(1), millis(5)).unwrap().is_err());
     frontier.put_back(turn, millis(7), Duration::ZERO);
     assert_eq!(
-        frontier.take_this(LaneId(1), millis(9)).unwrap().unwrap_err(),
+        frontier
+            .take_this(LaneId(1), millis(9))
+            .unwrap()
+            .unwrap_err(),
         millis(17)
     );
     assert!(frontier.take(millis(16)).unwrap().is_none());
@@ -188,7 +191,10 @@ fn hosts_without_work_are_forgotten_after_their_delay() {
     drop(frontier.pop(&turn).unwrap());
     frontier.put_back(turn, millis(10), Duration::ZERO);
     admit(&mut frontier, item(1, 2, 0));
-    assert!(frontier.take(millis(59)).unwrap().is_none(), "the delay is kept");
+    assert!(
+        frontier.take(millis(59)).unwrap().is_none(),
+        "the delay is kept"
+    );
     let turn = frontier.take(millis(60)).unwrap().unwrap();
     drop(frontier.pop(&turn).unwrap());
     frontier.put_back(turn, millis(60), Duration::ZERO);

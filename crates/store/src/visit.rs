@@ -55,6 +55,8 @@ pub struct Visit {
     pub depth: u32,
     /// Redirects in a row that led here.
     pub redirects: u32,
+    /// How many links it has that stand with the visit of `links_of`.
+    pub links_repeated: u64,
     /// Where it stood in the queue.
     pub priority: u64,
     pub sequence: u64,
@@ -106,6 +108,7 @@ impl Visit {
             redirects: 0,
             priority: 0,
             sequence: 0,
+            links_repeated: 0,
             outcome,
             origin: Origin::OwnFetch,
             time,
@@ -215,6 +218,7 @@ impl Visit {
         }
         fields.number(26, self.priority);
         fields.number(27, self.sequence);
+        fields.number(28, self.links_repeated);
         fields.unknown(&self.unknown);
     }
 
@@ -250,6 +254,7 @@ impl Visit {
                 25 => visit.links_of = Some(decode_position(value)?),
                 26 => visit.priority = value.number()?,
                 27 => visit.sequence = value.number()?,
+                28 => visit.links_repeated = value.number()?,
                 _ => return Ok(false),
             }
             Ok(true)
