@@ -56,6 +56,11 @@ impl Admissions {
             tokens: Cell::new(0),
         }
     }
+
+    /// URLs that wait for an answer.
+    pub fn waiting(&self) -> usize {
+        self.asked.borrow().len()
+    }
 }
 
 impl Shard {

@@ -88,7 +88,6 @@ struct Current {
     earlier: Vec<Frozen>,
     shards: Vec<Option<Frozen>>,
     views: Option<Frozen>,
-    stored: u64,
 }
 
 pub struct Checkpoints {
@@ -106,7 +105,6 @@ impl Checkpoints {
                 earlier: Vec::new(),
                 shards: (0..shards).map(|_| None).collect(),
                 views: None,
-                stored: 0,
             }),
         }
     }
@@ -114,11 +112,6 @@ impl Checkpoints {
     /// The state that was opened is still the manifest's.
     pub fn hold(&self, opened: Frozen) {
         self.lock().earlier.push(opened);
-    }
-
-    /// Manifests written in this run.
-    pub fn stored(&self) -> u64 {
-        self.lock().stored
     }
 
     /// A part has been written: name it in the manifest, as soon as all parts
@@ -139,7 +132,6 @@ impl Checkpoints {
             return Ok(());
         };
         manifest.store(&*self.disk, &self.folder)?;
-        current.stored += 1;
         let old: Vec<Frozen> = current.earlier.drain(..).chain(replaced).collect();
         old.iter().for_each(|old| old.keep(false));
         current.keep_all();

@@ -54,6 +54,8 @@ pub struct Gauges {
     pub committing: AtomicU64,
     pub hosts: AtomicU64,
     pub connections: AtomicU64,
+    /// Link messages and journals of earlier runs not yet taken in.
+    pub untaken: AtomicU64,
 }
 
 /// Places in a table: the last is shared by all modules.

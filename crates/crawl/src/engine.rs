@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use rhumb_fetch::SetupError;
 use rhumb_frontier::{Frontier, Limits, Pace};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    Clock, CrawlDirectory, DirectoryError, Disk, Journal, JournalError, Position, RealDisk,
+    Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position, RealDisk,
     SystemClock, Timestamp, archive_epoch,
 };
 use rhumb_url::{Fingerprinter, Scope, Url};
@@ -48,6 +49,8 @@ pub enum CrawlError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     State(#[from] RunsError),
+    #[error(transparent)]
+    Forget(#[from] ForgetError),
     #[error(
         "{}: {reason}; `rhumb rebuild` makes the state again from the journal", path.display()
     )]
@@ -207,6 +210,20 @@ impl Crawl {
         if self.is_new() && seeds.first().is_none() {
             return Err(CrawlError::NoSeeds);
         }
+        self.run_shards(seeds, observer, true)
+    }
+
+    /// Visit nothing: take in what the journals say and leave a checkpoint.
+    pub fn settle(self, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
+        self.run_shards(Seeds::none(), observer, false)
+    }
+
+    fn run_shards(
+        self,
+        seeds: Seeds,
+        observer: &mut dyn Observer,
+        visits: bool,
+    ) -> Result<Summary, CrawlError> {
         let Crawl {
             directory,
             handle,
@@ -217,9 +234,22 @@ impl Crawl {
         let fetched_before = handle.snapshot().fetched;
         // The seeds are work too, until they have all been handed over.
         shared.pending.add(1);
+        for gauges in &shared.counters.gauges {
+            gauges.untaken.store(1, Ordering::Release);
+        }
         let mut threads = Vec::new();
         for (id, state) in shards.into_iter().enumerate() {
-            threads.extend(start_shard(id, state, &shared, &directory)?);
+            match start_shard(id, state, &shared, &directory) {
+                Ok(started) => threads.extend(started),
+                Err(error) => {
+                    // None may go on once the directory is given up.
+                    handle.abandon();
+                    for thread in threads {
+                        let _ = thread.join();
+                    }
+                    return Err(error);
+                }
+            }
         }
         let socket = socket::serve(&directory, &handle);
         if let Err(error) = &socket {
@@ -230,8 +260,13 @@ impl Crawl {
         let bad_seeds = hand_over_seeds(&shared, seeds, observer);
         shared.pending.done(1);
         watch_disk(&handle, &directory, observer);
-        shared.control.open();
-        shared.ring_all();
+        if visits {
+            shared.control.open();
+            shared.ring_all();
+        } else {
+            wait_until_taken_in(&handle, &threads, observer);
+            handle.end(Ending::Stopped);
+        }
         watch(&handle, &directory, &threads, observer);
         drop(socket);
         let crashed = threads
@@ -309,6 +344,21 @@ fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: &Vie
             part: Box::new(part),
             tables,
         });
+    }
+}
+
+/// Until the shards have read all links of earlier runs.
+fn wait_until_taken_in(
+    handle: &Handle,
+    threads: &[JoinHandle<()>],
+    observer: &mut dyn Observer,
+) {
+    let gauges = &handle.shared().counters.gauges;
+    while gauges.iter().any(|g| g.untaken.load(Ordering::Acquire) > 0)
+        && !threads.iter().any(JoinHandle::is_finished)
+    {
+        observer.progress(&handle.snapshot(), handle);
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

@@ -1,33 +1,37 @@
 //! Everything the crawl knows of one URL, and the reason for its state.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use rhumb_page::LinkKind;
-use rhumb_store::{Fate, HostEvent, JournalReader, Position, Record, Visit, journals_in};
+use rhumb_store::{
+    Admitted, Fate, HostEvent, JournalReader, Position, Positions, Record, Visit, journals_in,
+};
 use rhumb_url::Url;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Loader};
 use crate::engine::CrawlError;
 use crate::listing::open;
 use crate::socket::{Answer, Question, ask};
+use crate::stopped::Stopped;
+use crate::views::{Mention, Views};
 
 /// Links to the URL that are told one by one.
 const LINKS_TOLD: usize = 10;
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Explanation {
     pub url: String,
     /// `unseen`, `queued`, `in-flight`, `fetched`, `failed` or `refused`.
     pub state: String,
     /// The outcome or fate that decided, and what stood behind it.
     pub reason: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<SeedFact>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundFact>,
     pub visits: Vec<VisitFact>,
     /// The first links that name it.
@@ -38,13 +42,13 @@ pub struct Explanation {
     pub host: Vec<HostFact>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SeedFact {
     pub time: String,
 }
 
 /// Where it was first found.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FoundFact {
     pub on: String,
     pub depth: u32,
@@ -53,10 +57,10 @@ pub struct FoundFact {
     pub position: String,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct VisitFact {
     pub outcome: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
     pub time: String,
     pub depth: u32,
@@ -69,11 +73,11 @@ pub struct VisitFact {
     pub body_bytes: u64,
     pub first_byte_ms: f64,
     pub total_ms: f64,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub duplicate_of: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub truncated: String,
     pub links: usize,
     /// File, offset and length of its record in the archive.
@@ -81,7 +85,7 @@ pub struct VisitFact {
     pub position: String,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LinkFact {
     pub on: String,
     pub kind: String,
@@ -90,7 +94,7 @@ pub struct LinkFact {
     pub time: String,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostFact {
     pub host: String,
     pub event: String,
@@ -98,50 +102,160 @@ pub struct HostFact {
     pub time: String,
 }
 
-/// Read the journals for every record that names the URL.
-pub fn explain(dir: &Path, url: &Url) -> Result<Explanation, CrawlError> {
-    let (directory, disk) = open(dir)?;
-    let folder = directory.journal();
-    let mut explanation = Explanation {
-        url: url.as_str().to_owned(),
-        state: String::new(),
-        reason: String::new(),
-        seed: None,
-        found: None,
-        visits: Vec::new(),
-        links: Vec::new(),
-        links_by_fate: BTreeMap::new(),
-        host: Vec::new(),
-    };
-    let by_url = Finder::new(url.as_str());
-    let by_host = Finder::new(url.origin());
-    let journals = journals_in(&*disk, &folder).map_err(|error| CrawlError::Io {
-        path: folder.clone(),
-        error,
-    })?;
-    for journal in journals {
-        let mut reader = JournalReader::open(Arc::clone(&disk), &folder, journal, 0);
-        while let Some(group) = reader.next_group()? {
-            if !group.mentions(&by_host) {
-                continue;
+/// Answers `why` for one crawl, again and again.
+pub struct Explainer {
+    dir: PathBuf,
+    stopped: Option<(Stopped, Positions)>,
+}
+
+impl Explainer {
+    pub fn new(dir: &Path) -> Explainer {
+        Explainer {
+            dir: dir.to_owned(),
+            stopped: None,
+        }
+    }
+
+    /// What the index knows of the URL: from the running crawl if there is
+    /// one, else from what it left.
+    pub fn explain(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
+        let mut told = None;
+        let question = Question::Why(url.as_str().to_owned());
+        let asked = ask(&self.dir, &question, |answer| {
+            if let Answer::Explanation(explanation) = answer {
+                told = Some(*explanation);
             }
-            for (position, record) in group.records_mentioning(&by_host) {
-                match record {
-                    Ok(Record::HostEvent(event)) => explanation.note_host(event, url),
-                    Ok(record) if group.mentions(&by_url) => explanation.note(position, record),
-                    _ => {}
+            Ok(())
+        });
+        let mut explanation = match (asked, told) {
+            (Ok(Some(())), Some(explanation)) => explanation,
+            _ => self.from_disk(url)?,
+        };
+        explanation.conclude(&self.dir);
+        Ok(explanation)
+    }
+
+    fn from_disk(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
+        let (stopped, positions) = match &mut self.stopped {
+            Some(open) => open,
+            none => {
+                let stopped = Stopped::open(&self.dir)?;
+                let folder = stopped.directory.journal();
+                let positions = Positions::open(Arc::clone(&stopped.disk), &folder);
+                none.insert((stopped, positions))
+            }
+        };
+        let mut explanation = facts(&stopped.views, positions, url)?;
+        if explanation.is_unseen() {
+            stopped.untaken(&mut |untaken, on| {
+                if untaken == *url {
+                    let offered = Fate::Offered.to_string();
+                    *explanation.links_by_fate.entry(offered).or_default() += 1;
+                    explanation.found.get_or_insert(FoundFact {
+                        on: on.url.clone(),
+                        depth: on.depth + 1,
+                        fate: Fate::Offered.to_string(),
+                        time: on.time.to_string(),
+                        position: String::new(),
+                    });
+                }
+            })?;
+        }
+        Ok(explanation)
+    }
+
+    /// Everything, also every link that names the URL: reads all journals.
+    pub fn explain_with_links(&self, url: &Url) -> Result<Explanation, CrawlError> {
+        let (directory, disk) = open(&self.dir)?;
+        let folder = directory.journal();
+        let mut explanation = Explanation::new(url);
+        let by_url = Finder::new(url.as_str());
+        let by_host = Finder::new(url.origin());
+        let journals = journals_in(&*disk, &folder).map_err(|error| CrawlError::Io {
+            path: folder.clone(),
+            error,
+        })?;
+        for journal in journals {
+            let mut reader = JournalReader::open(Arc::clone(&disk), &folder, journal, 0);
+            while let Some(group) = reader.next_group()? {
+                if !group.mentions(&by_host) {
+                    continue;
+                }
+                for (position, record) in group.records_mentioning(&by_host) {
+                    match record {
+                        Ok(Record::HostEvent(event)) => explanation.note_host(event, url),
+                        Ok(record) if group.mentions(&by_url) => explanation.note(position, record),
+                        _ => {}
+                    }
                 }
             }
         }
+        explanation.visits.sort_by(|a, b| a.time.cmp(&b.time));
+        explanation.links.sort_by(|a, b| a.time.cmp(&b.time));
+        explanation.links.truncate(LINKS_TOLD);
+        explanation.conclude(&self.dir);
+        Ok(explanation)
     }
-    explanation.visits.sort_by(|a, b| a.time.cmp(&b.time));
-    explanation.links.sort_by(|a, b| a.time.cmp(&b.time));
-    explanation.links.truncate(LINKS_TOLD);
-    explanation.conclude(dir);
+}
+
+/// What the index leads to: a few records, wherever they stand.
+pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explanation, CrawlError> {
+    let mut explanation = Explanation::new(url);
+    for of in [Mention::Found, Mention::Visit, Mention::Refused] {
+        let Some(position) = views.find(url.as_str(), of)? else {
+            continue;
+        };
+        let Some(record) = journal.record_at(position)? else {
+            continue;
+        };
+        if let Record::Admitted(Admitted {
+            source: Some(source),
+            ..
+        }) = &record
+            && let Some(Record::Visit(page)) = journal.record_at(*source)?
+        {
+            explanation.note_links(&page);
+        }
+        if of == Mention::Refused
+            && let Record::Visit(page) = &record
+        {
+            explanation.note_links(page);
+        } else {
+            explanation.note(position, record);
+        }
+    }
+    for of in [Mention::Robots, Mention::GivenUp] {
+        if let Some(position) = views.find(url.origin(), of)?
+            && let Some(Record::HostEvent(event)) = journal.record_at(position)?
+        {
+            explanation.note_host(event, url);
+        }
+    }
     Ok(explanation)
 }
 
 impl Explanation {
+    fn new(url: &Url) -> Explanation {
+        Explanation {
+            url: url.as_str().to_owned(),
+            state: String::new(),
+            reason: String::new(),
+            seed: None,
+            found: None,
+            visits: Vec::new(),
+            links: Vec::new(),
+            links_by_fate: BTreeMap::new(),
+            host: Vec::new(),
+        }
+    }
+
+    fn is_unseen(&self) -> bool {
+        self.seed.is_none()
+            && self.found.is_none()
+            && self.visits.is_empty()
+            && self.links.is_empty()
+    }
+
     fn note(&mut self, position: Position, record: Record) {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
@@ -169,6 +283,11 @@ impl Explanation {
         if visit.url == self.url {
             self.visits.push(visit_fact(position, visit));
         }
+        self.note_links(visit);
+    }
+
+    /// The links of a page that lead here.
+    fn note_links(&mut self, visit: &Visit) {
         for link in visit.links.iter().filter(|link| link.url == self.url) {
             *self.links_by_fate.entry(link.fate.to_string()).or_default() += 1;
             // Enough to choose the earliest from.
@@ -294,7 +413,7 @@ fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
         title: visit.title.clone(),
         duplicate_of: visit.duplicate_of.clone(),
         truncated: visit.truncated.clone(),
-        links: visit.links.len(),
+        links: visit.links.len() + visit.links_repeated as usize,
         archive: visit
             .extents
             .iter()

@@ -96,7 +96,11 @@ impl Shard {
             }
             Step::Storing(storing) => match storing.take() {
                 Ok(None) => Step::Storing(storing),
-                Ok(Some(Ok(()))) => Step::Resting,
+                Ok(Some(Ok(()))) => {
+                    let made = &self.shared.checkpointed[self.id];
+                    made.store(freezing.asked.get(), Ordering::Release);
+                    Step::Resting
+                }
                 Ok(Some(Err(error))) => {
                     self.fail(&error.to_string());
                     Step::Resting

@@ -10,7 +10,10 @@ use crate::config::Config;
 use crate::control::Ending;
 use crate::counters::Snapshot;
 use crate::shared::Shared;
+use crate::state::StateKind;
 
+/// How long somebody waits for a checkpoint.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a seed handed in may wait for its shard.
 const SEED_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -84,6 +87,26 @@ impl Handle {
         shared.doors[shared.owner_of(&url)].put_seeds(vec![url], Some(taken));
         // A shard that has just left does not answer.
         confirmed.recv_timeout(SEED_PATIENCE).is_ok()
+    }
+
+    /// Make a checkpoint now; returns when it is made.
+    pub fn checkpoint(&self) -> Result<(), String> {
+        let shared = &self.shared;
+        if shared.config.state == StateKind::Memory {
+            return Err("the state is kept in memory: there is nothing to check in".to_owned());
+        }
+        let asked = shared.ask_for_checkpoint();
+        let deadline = shared.clock.elapsed() + CHECKPOINT_PATIENCE;
+        while !shared.is_checkpointed(asked) {
+            if shared.control.is_ending() {
+                return Err("the crawl is ending; it makes its last checkpoint now".to_owned());
+            }
+            if shared.clock.elapsed() > deadline {
+                return Err("the checkpoint is not made yet; it goes on".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

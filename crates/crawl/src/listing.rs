@@ -56,7 +56,7 @@ pub fn list_urls(
                 hand_on(waiting(item.url.as_str()));
                 true
             })?;
-            stopped.untaken(&mut |url| hand_on(waiting(url.as_str())))?;
+            stopped.untaken(&mut |url, _| hand_on(waiting(url.as_str())))?;
         }
         State::Fetched | State::Failed | State::Refused => {
             let (directory, disk) = open(dir)?;
@@ -139,7 +139,7 @@ pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
     let stopped = Stopped::open(dir)?;
     let mut snapshot = stopped.counters.snapshot();
     snapshot.queued = stopped.shard.frontier.queued();
-    stopped.untaken(&mut |_| snapshot.queued += 1)?;
+    stopped.untaken(&mut |_, _| snapshot.queued += 1)?;
     snapshot.hosts = stopped.shard.frontier.lanes();
     Ok(snapshot)
 }

@@ -72,6 +72,15 @@ impl Seeds {
         })
     }
 
+    /// No seeds.
+    pub fn none() -> Seeds {
+        Seeds {
+            first: None,
+            rest: Box::new(std::iter::empty()),
+            skipped: Vec::new(),
+        }
+    }
+
     pub fn first(&self) -> Option<&Url> {
         self.first.as_ref()
     }

@@ -553,6 +553,8 @@ impl Shard {
         gauges
             .committing
             .store(committing as u64, Ordering::Relaxed);
+        let untaken = self.tails.borrow().len() + self.admissions.waiting();
+        gauges.untaken.store(untaken as u64, Ordering::Release);
         let connections = turns + self.parked.borrow().len();
         gauges
             .connections

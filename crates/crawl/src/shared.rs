@@ -36,6 +36,8 @@ pub struct Shared {
     pub checkpoints: Checkpoints,
     /// Checkpoints that people have asked for.
     checkpoints_asked: AtomicU64,
+    /// The last of those that each shard has made.
+    pub checkpointed: Vec<AtomicU64>,
     /// The last checkpoints of shards that have left.
     left: Mutex<Vec<(usize, Frozen)>>,
     pub epoch: u32,
@@ -89,6 +91,7 @@ impl Shared {
             state: parts.state,
             checkpoints: parts.checkpoints,
             checkpoints_asked: AtomicU64::new(0),
+            checkpointed: zeros(),
             left: Mutex::default(),
             epoch: parts.epoch,
             synced: zeros(),
@@ -113,10 +116,17 @@ impl Shared {
         self.checkpoints_asked.load(Ordering::Acquire)
     }
 
-    /// Let every shard make a checkpoint now.
-    pub fn ask_for_checkpoint(&self) {
-        self.checkpoints_asked.fetch_add(1, Ordering::AcqRel);
+    /// Let every shard make a checkpoint now; its number.
+    pub fn ask_for_checkpoint(&self) -> u64 {
+        let number = self.checkpoints_asked.fetch_add(1, Ordering::AcqRel) + 1;
         self.ring_all();
+        number
+    }
+
+    /// Whether every shard has made the checkpoint of this number.
+    pub fn is_checkpointed(&self, number: u64) -> bool {
+        let mut made = self.checkpointed.iter();
+        made.all(|made| made.load(Ordering::Acquire) >= number)
     }
 
     /// What the shards share, as of now.

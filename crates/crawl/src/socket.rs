@@ -13,13 +13,14 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rhumb_store::CrawlDirectory;
+use rhumb_store::{CrawlDirectory, Positions};
 use rhumb_url::Url;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Ending;
 use crate::counters::Snapshot;
 use crate::door::Message;
+use crate::explain::{Explanation, facts};
 use crate::handle::Handle;
 
 /// A longer path cannot be a socket's on every system we run on.
@@ -40,6 +41,10 @@ pub enum Question {
     Stop,
     /// Hand in a seed.
     Add(String),
+    /// What is known of a URL.
+    Why(String),
+    /// Make a checkpoint, and say when it is made.
+    Checkpoint,
 }
 
 /// How a running crawl stands.
@@ -63,6 +68,7 @@ pub struct Status {
 pub enum Answer {
     Status(Box<Status>),
     Urls(Vec<String>),
+    Explanation(Box<Explanation>),
     /// It was not done, and why.
     Refused(String),
     Done,
@@ -104,6 +110,8 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
     let thread = std::thread::Builder::new()
         .name("socket".to_owned())
         .spawn(move || {
+            let folder = &handle.shared().journal_folder;
+            let mut journal = Positions::open(Arc::clone(&handle.shared().disk), folder);
             // One asker at a time: answers are quick, and a slow asker is
             // cut off by the socket's time-outs.
             for stream in listener.incoming() {
@@ -111,7 +119,7 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
                     return;
                 }
                 if let Ok(stream) = stream {
-                    let _ = answer(&stream, &handle, &ended);
+                    let _ = answer(&stream, &handle, &mut journal, &ended);
                 }
             }
         })?;
@@ -123,11 +131,16 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
     })
 }
 
-fn answer(stream: &UnixStream, handle: &Handle, ended: &AtomicBool) -> io::Result<()> {
+fn answer(
+    stream: &UnixStream,
+    handle: &Handle,
+    journal: &mut Positions,
+    ended: &AtomicBool,
+) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
-    let mut reader = BufReader::new(io::Read::take(stream, 4096));
+    let mut reader = BufReader::new(io::Read::take(stream, 16 << 10));
     reader.read_line(&mut line)?;
     let question: Question = serde_json::from_str(&line)?;
     let mut out = BufWriter::new(stream);
@@ -138,6 +151,12 @@ fn answer(stream: &UnixStream, handle: &Handle, ended: &AtomicBool) -> io::Resul
         Question::Pause => handle.pause(true),
         Question::Resume => handle.pause(false),
         Question::Stop => handle.end(Ending::Stopped),
+        Question::Why(url) => write_line(&mut out, &why(handle, journal, &url))?,
+        Question::Checkpoint => {
+            if let Err(why) = handle.checkpoint() {
+                write_line(&mut out, &Answer::Refused(why))?;
+            }
+        }
         Question::Add(seed) => {
             if let Err(why) = add(handle, &seed) {
                 write_line(&mut out, &Answer::Refused(why))?;
@@ -146,6 +165,16 @@ fn answer(stream: &UnixStream, handle: &Handle, ended: &AtomicBool) -> io::Resul
     }
     write_line(&mut out, &Answer::Done)?;
     out.flush()
+}
+
+fn why(handle: &Handle, journal: &mut Positions, url: &str) -> Answer {
+    let Ok(url) = Url::from_normal(url) else {
+        return Answer::Refused(format!("`{url}` is not a URL in normal form"));
+    };
+    match facts(&handle.shared().views, journal, &url) {
+        Ok(explanation) => Answer::Explanation(Box::new(explanation)),
+        Err(error) => Answer::Refused(error.to_string()),
+    }
 }
 
 fn add(handle: &Handle, seed: &str) -> Result<(), String> {

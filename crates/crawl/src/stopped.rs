@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rhumb_store::{Clock, CrawlDirectory, Disk, JournalReader, Record, SystemClock};
+use rhumb_store::{Clock, CrawlDirectory, Disk, JournalReader, Record, SystemClock, Visit};
 use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::admission::set_key;
@@ -71,8 +71,13 @@ impl Stopped {
         })
     }
 
-    /// URLs that were found, but not taken in when the crawl ended: each once.
-    pub fn untaken(&self, with: &mut dyn FnMut(Url)) -> Result<(), CrawlError> {
+    pub fn has_seen(&self, url: &Url) -> Result<bool, CrawlError> {
+        Ok(self.shard.seen.contains(set_key(&self.print.key(url)))?)
+    }
+
+    /// URLs that were found, but not taken in when the crawl ended: each once,
+    /// with the page it was found on.
+    pub fn untaken(&self, with: &mut dyn FnMut(Url, &Visit)) -> Result<(), CrawlError> {
         let mut told = HashSet::new();
         for tail in &self.shard.tails {
             let (disk, folder) = (Arc::clone(&self.disk), self.directory.journal());
@@ -85,7 +90,7 @@ impl Stopped {
                     for url in offered_by(&visit) {
                         let key = self.print.key(&url);
                         if !self.shard.seen.contains(set_key(&key))? && told.insert(key) {
-                            with(url);
+                            with(url, &visit);
                         }
                     }
                 }

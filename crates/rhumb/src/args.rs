@@ -46,6 +46,16 @@ pub enum Command {
     Stop(DirArgs),
     /// Hand seeds to a running crawl.
     Add(AddArgs),
+    /// Let a running crawl make a checkpoint now.
+    Checkpoint(DirArgs),
+    /// Check a crawl's journal, archive and state, and say what is found.
+    Verify(VerifyArgs),
+    /// Make all state of a crawl again from its journal.
+    Rebuild(DirArgs),
+    /// Keep only the latest visit of each URL in the journal.
+    Compact(DirArgs),
+    /// Remove a host's or a prefix's pages from the crawl, for good.
+    Forget(ForgetArgs),
     /// Show one page as the crawler sees it.
     Fetch(FetchArgs),
     /// Extract links and text from a file, as JSON.
@@ -204,12 +214,34 @@ pub struct UrlsArgs {
 
 #[derive(clap::Args)]
 pub struct WhyArgs {
+    /// The URL; - reads URLs from standard input, one a line, and answers each with a line of JSON.
     pub url: String,
     #[command(flatten)]
     pub place: DirArgs,
     /// One JSON object.
     #[arg(long)]
     pub json: bool,
+    /// Also find and count every link that names it: reads the whole journal.
+    #[arg(long)]
+    pub links: bool,
+}
+
+#[derive(clap::Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub place: DirArgs,
+    /// One JSON object a finding, and one at the end.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct ForgetArgs {
+    /// A host name (with all names below it), or the beginning of URLs, such as https://example.org/private/.
+    #[arg(value_name = "HOST|PREFIX")]
+    pub what: String,
+    #[command(flatten)]
+    pub place: DirArgs,
 }
 
 #[derive(clap::Args)]

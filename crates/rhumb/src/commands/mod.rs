@@ -5,6 +5,7 @@ pub mod crawl;
 pub mod demo;
 pub mod extract;
 pub mod fetch;
+pub mod maintain;
 pub mod sim;
 pub mod status;
 pub mod steer;

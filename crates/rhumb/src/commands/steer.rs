@@ -1,4 +1,4 @@
-//! `rhumb pause`, `rhumb resume`, `rhumb stop`, `rhumb add`
+//! `rhumb pause`, `rhumb resume`, `rhumb stop`, `rhumb add`, `rhumb checkpoint`
 
 use std::process::ExitCode;
 
@@ -25,6 +25,10 @@ pub fn stop(args: &DirArgs) -> Result<ExitCode, Failure> {
         &Question::Stop,
         "stopping; visits under way are finished first",
     )
+}
+
+pub fn checkpoint(args: &DirArgs) -> Result<ExitCode, Failure> {
+    tell(args, &Question::Checkpoint, "checkpoint made")
 }
 
 /// Each URL is journalled by the crawl before it is visited; `rhumb why URL`

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use rhumb_crawl::{Explanation, explain};
+use rhumb_crawl::{Explainer, Explanation};
 use rhumb_url::Url;
 
 use crate::args::WhyArgs;
@@ -12,21 +12,54 @@ use crate::failure::Failure;
 use crate::figures::{bytes, count};
 
 pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
-    let url = Url::parse_seed(&args.url).map_err(|why| {
-        Failure::Usage(format!(
-            "`{}` is not a URL a crawl can hold: {why}",
-            args.url
-        ))
-    })?;
-    let explanation = explain(&args.place.dir, &url)?;
+    let mut explainer = Explainer::new(&args.place.dir);
+    if args.url == "-" {
+        return answer_all(&mut explainer);
+    }
+    let url = parse(&args.url).map_err(Failure::Usage)?;
+    let explanation = match args.links {
+        true => explainer.explain_with_links(&url)?,
+        false => explainer.explain(&url)?,
+    };
     let text = if args.json {
-        serde_json::to_string(&explanation).map_err(|e| Failure::Other(e.to_string()))? + "\n"
+        json(&explanation)?
     } else {
         describe(&explanation)
     };
+    write(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse(text: &str) -> Result<Url, String> {
+    Url::parse_seed(text)
+        .map_err(|why| format!("`{text}` is not a URL a crawl can hold: {why}"))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(|e| Failure::Other(e.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     std::io::stdout()
         .write_all(text.as_bytes())
-        .map_err(Failure::io("standard output"))?;
+        .map_err(Failure::io("standard output"))
+}
+
+/// One line of JSON for each line of standard input.
+fn answer_all(explainer: &mut Explainer) -> Result<ExitCode, Failure> {
+    for line in std::io::stdin().lines() {
+        let line = line.map_err(Failure::io("standard input"))?;
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let answer = match parse(line) {
+            Ok(url) => json(&explainer.explain(&url)?)?,
+            Err(why) => json(&serde_json::json!({"url": line, "error": why}))?,
+        };
+        write(&answer)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,140 @@
+//! `rhumb verify`, `rhumb rebuild`, `rhumb compact`, `rhumb forget`
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use rhumb_crawl::{Forgotten, compact_journal, forget_pages};
+
+use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
+use crate::commands::effective_config;
+use crate::failure::{Failure, code};
+use crate::figures::{bytes, count};
+use crate::progress::Progress;
+
+pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
+    let mut out = std::io::stdout().lock();
+    let mut failed = Ok(());
+    let mut print = |line: String| {
+        if failed.is_ok() {
+            failed = writeln!(out, "{line}");
+        }
+    };
+    let shows_progress = std::io::stderr().is_terminal();
+    let verified = rhumb_crawl::verify(
+        &args.place.dir,
+        &mut |severity, finding| {
+            print(if args.json {
+                serde_json::json!({"severity": severity, "finding": finding}).to_string()
+            } else {
+                format!("{severity}: {finding}")
+            });
+        },
+        &mut |how_far| {
+            if shows_progress {
+                eprint!("\r{how_far}\x1b[K");
+            }
+        },
+    )?;
+    if shows_progress {
+        eprint!("\r\x1b[K");
+    }
+    let journal = &verified.journal;
+    let sound = verified.is_sound();
+    print(if args.json {
+        serde_json::json!({
+            "sound": sound,
+            "segments": journal.segments, "records": journal.records, "visits": journal.visits,
+            "archive_files": journal.archive_files, "archive_records": journal.archive_records,
+            "admitted": verified.admitted, "queued": verified.queued,
+            "notes": journal.notes, "warnings": journal.warnings,
+            "damages": journal.damages + verified.state_findings,
+        })
+        .to_string()
+    } else {
+        format!(
+            "journal  {} records in {} segments, {} visits\n\
+             archive  {} records in {} files, {}\n\
+             state    {} URLs admitted, {} waiting\n{}",
+            count(journal.records),
+            count(journal.segments),
+            count(journal.visits),
+            count(journal.archive_records),
+            count(journal.archive_files),
+            bytes(journal.archive_bytes),
+            count(verified.admitted),
+            count(verified.queued),
+            if sound {
+                "Sound: journal, archive and state agree.".to_owned()
+            } else {
+                format!(
+                    "NOT sound: {} findings in journal and archive, {} in the state; \
+                     `rhumb rebuild` makes the state again.",
+                    count(journal.damages + journal.warnings),
+                    count(verified.state_findings)
+                )
+            }
+        )
+    });
+    failed.map_err(Failure::io("standard output"))?;
+    Ok(if sound {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(code::DISK)
+    })
+}
+
+pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
+    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let mut progress = Progress::new(false);
+    let summary = rhumb_crawl::rebuild(&args.dir, config, &mut progress)?;
+    progress.finish();
+    println!(
+        "{}: made again from the journal: {} pages, {} URLs seen, {} queued",
+        args.dir.display(),
+        count(summary.counts.fetched),
+        count(summary.counts.urls_seen),
+        count(summary.counts.queued)
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
+    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let report = compact_journal(&args.dir, config.memory.0)?;
+    println!(
+        "{}: {} of {} segments rewritten, {} visits dropped, {} before, {} after",
+        args.dir.display(),
+        count(report.segments_rewritten),
+        count(report.segments),
+        count(report.visits_dropped),
+        bytes(report.bytes_before),
+        bytes(report.bytes_after)
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
+    let what = Forgotten::parse(&args.what)
+        .map_err(|why| Failure::Usage(format!("`{}` cannot be forgotten: {why}", args.what)))?;
+    let dir = &args.place.dir;
+    let config = effective_config(Some(dir), &Settings::default())?;
+    let mut progress = Progress::new(false);
+    let report = forget_pages(dir, &args.what, &what, config, &mut progress)?;
+    progress.finish();
+    println!(
+        "{}: forgotten: {} visits, {} archive records ({}), {} links that led there; \
+         the journal says that it was done",
+        dir.display(),
+        count(report.visits),
+        count(report.archive_records),
+        bytes(report.archive_bytes),
+        count(report.links)
+    );
+    if report.revisits_without_content > 0 {
+        println!(
+            "{} other pages had been stored as copies of what is gone; their content is gone with it",
+            count(report.revisits_without_content)
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
