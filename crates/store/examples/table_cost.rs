@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let config = TableConfig {
                 compression: Compression::Zstd(1),
                 filter: FilterOn::Prefix(8),
+                block_bytes: 8 << 10,
                 ..TableConfig::new("queue")
             };
             queue(RunTable::new(&folder, config, soon, merges), millions)?;

@@ -51,21 +51,14 @@ impl RunFolder {
         })
     }
 
-    /// A run that a manifest names.
-    pub fn existing(&self, name: &str) -> Result<RunFile, RunsError> {
-        let run = self.run(name)?;
-        run.keep(true);
-        Ok(run)
-    }
-
-    /// A run that a manifest names, and perhaps more than once: it goes when
-    /// the last of its users lets it go.
+    /// A run that a manifest names, and perhaps more than once. It goes when
+    /// the last of its users lets it go, unless one of them keeps or holds it.
     pub fn shared(&self, name: &str) -> Result<Arc<RunFile>, RunsError> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(run) = shared.get(name).and_then(Weak::upgrade) {
             return Ok(run);
         }
-        let run = Arc::new(self.existing(name)?);
+        let run = Arc::new(self.run(name)?);
         shared.retain(|_, run| run.strong_count() > 0);
         shared.insert(name.to_owned(), Arc::downgrade(&run));
         Ok(run)

@@ -73,4 +73,13 @@ impl TableConfig {
             most_runs: 64,
         }
     }
+
+    /// Values with which merging would never end, or a block not fit in
+    /// memory, are taken for the nearest that make sense.
+    pub(super) fn within_reason(mut self) -> TableConfig {
+        self.fan_in = self.fan_in.clamp(2, 64);
+        self.most_runs = self.most_runs.max(self.fan_in);
+        self.block_bytes = self.block_bytes.clamp(64, 1 << 20);
+        self
+    }
 }

@@ -58,7 +58,7 @@ impl RunTable {
     pub fn new(folder: &RunFolder, config: TableConfig, soon: Worker, merges: Worker) -> RunTable {
         RunTable {
             folder: folder.clone(),
-            config: Arc::new(config),
+            config: Arc::new(config.within_reason()),
             soon,
             merges,
             buffer: Buffer::default(),
@@ -86,6 +86,7 @@ impl RunTable {
         let mut index_bytes = table.config.index_bytes;
         for state in runs {
             let file = folder.shared(&state.name)?;
+            file.keep(true);
             let held = Held::open(file, state, &table.config, filter_bytes, index_bytes)?;
             filter_bytes = filter_bytes.saturating_sub(filter_bytes_of(&held));
             index_bytes = index_bytes.saturating_sub(part_bytes_of(&held));
@@ -305,7 +306,10 @@ impl RunTable {
     }
 
     fn start_merge(&mut self, start: usize, end: usize) {
-        let inputs = self.runs[start..end].to_vec();
+        let mut inputs = self.runs[start..end].to_vec();
+        // Read from end to end they need no filters, and the table may want
+        // to be rid of those.
+        inputs.iter_mut().for_each(|held| held.filter = None);
         let older = self.runs[end..].to_vec();
         let weight = inputs.iter().map(|held| held.run.weight()).sum();
         // What newer runs have of the budgets is theirs.

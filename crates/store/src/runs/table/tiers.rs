@@ -40,9 +40,10 @@ pub(super) fn choose(
 
 fn tier(bytes: u64, buffer_bytes: usize, fan_in: usize) -> u32 {
     // Written runs are smaller than the buffer they come from, and merged
-    // ones than their parts: a quarter of the full size is enough.
-    let step = fan_in.max(2) as u64;
-    let mut limit = (buffer_bytes as u64).max(1) * step / 4;
+    // ones than their parts: a quarter of the full size is enough. Snapshots
+    // freeze buffers that are far from full: two tiers are for those.
+    let step = fan_in as u64;
+    let mut limit = (buffer_bytes as u64).saturating_mul(step) / 4 / step.pow(2);
     let mut tier = 0;
     while bytes >= limit.max(1) && tier < 60 {
         limit = limit.saturating_mul(step);
