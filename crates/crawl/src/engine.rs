@@ -10,8 +10,8 @@ use rhumb_fetch::SetupError;
 use rhumb_frontier::{Frontier, Limits, Pace};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position, RealDisk,
-    SystemClock, Timestamp, archive_epoch,
+    Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position,
+    RealDisk, SystemClock, Timestamp, archive_epoch,
 };
 use rhumb_url::{Fingerprinter, Scope, Url};
 
@@ -348,11 +348,7 @@ fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: &Vie
 }
 
 /// Until the shards have read all links of earlier runs.
-fn wait_until_taken_in(
-    handle: &Handle,
-    threads: &[JoinHandle<()>],
-    observer: &mut dyn Observer,
-) {
+fn wait_until_taken_in(handle: &Handle, threads: &[JoinHandle<()>], observer: &mut dyn Observer) {
     let gauges = &handle.shared().counters.gauges;
     while gauges.iter().any(|g| g.untaken.load(Ordering::Acquire) > 0)
         && !threads.iter().any(JoinHandle::is_finished)

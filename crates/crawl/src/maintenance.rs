@@ -256,7 +256,11 @@ impl Checks<'_> {
         let queued = self.stopped.shard.frontier.queued();
         let pairs = [
             ("URLs in the set", set, self.verified.admitted),
-            ("URLs counted as seen", counts.urls_seen, self.verified.admitted),
+            (
+                "URLs counted as seen",
+                counts.urls_seen,
+                self.verified.admitted,
+            ),
             ("URLs counted as waiting", queued, self.verified.queued),
         ];
         for (what, state, truth) in pairs {

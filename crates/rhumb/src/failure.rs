@@ -58,9 +58,9 @@ impl Failure {
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
-                CrawlError::State(_)
-                | CrawlError::BadManifest { .. }
-                | CrawlError::Forget(_) => code::DISK,
+                CrawlError::State(_) | CrawlError::BadManifest { .. } | CrawlError::Forget(_) => {
+                    code::DISK
+                }
                 CrawlError::Crashed => 1,
             },
             Failure::Disk(_) => code::DISK,

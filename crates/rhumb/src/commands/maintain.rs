@@ -87,7 +87,7 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
     let config = effective_config(Some(&args.dir), &Settings::default())?;
     let mut progress = Progress::new(false);
     let summary = rhumb_crawl::rebuild(&args.dir, config, &mut progress)?;
-    progress.finish();
+    progress.clear();
     println!(
         "{}: made again from the journal: {} pages, {} URLs seen, {} queued",
         args.dir.display(),
@@ -120,7 +120,7 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
     let config = effective_config(Some(dir), &Settings::default())?;
     let mut progress = Progress::new(false);
     let report = forget_pages(dir, &args.what, &what, config, &mut progress)?;
-    progress.finish();
+    progress.clear();
     println!(
         "{}: forgotten: {} visits, {} archive records ({}), {} links that led there; \
          the journal says that it was done",

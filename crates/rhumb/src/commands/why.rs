@@ -31,8 +31,7 @@ pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
 }
 
 fn parse(text: &str) -> Result<Url, String> {
-    Url::parse_seed(text)
-        .map_err(|why| format!("`{text}` is not a URL a crawl can hold: {why}"))
+    Url::parse_seed(text).map_err(|why| format!("`{text}` is not a URL a crawl can hold: {why}"))
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
