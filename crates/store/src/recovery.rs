@@ -19,7 +19,7 @@ use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
-use crate::record::{Position, Record};
+use crate::record::Position;
 use crate::segment::segments_in;
 use crate::visit::{Extent, Visit};
 use crate::warc_reader::{DigestCheck, Flaw, Packing, read_record};
@@ -137,15 +137,15 @@ impl ArchiveFiles<'_> {
     /// Whether every archive record that a group names is there; those of the
     /// last epoch are read.
     fn hold(&mut self, group: &Group, mark: u64, last_epoch: u32) -> Result<bool, JournalError> {
-        for (position, record) in group.records() {
-            let Ok(Record::Visit(visit)) = record else {
+        for (position, bytes) in group.raw_records() {
+            let Ok(Some((url, extents))) = bytes.and_then(Visit::archived) else {
                 continue;
             };
             if position.sequence <= mark {
                 continue;
             }
-            for extent in &visit.extents {
-                if !self.holds(&visit, extent, position.epoch == last_epoch)? {
+            for extent in &extents {
+                if !self.holds(url, extent, position.epoch == last_epoch)? {
                     return Ok(false);
                 }
             }
@@ -153,7 +153,7 @@ impl ArchiveFiles<'_> {
         Ok(true)
     }
 
-    fn holds(&mut self, visit: &Visit, extent: &Extent, read: bool) -> Result<bool, JournalError> {
+    fn holds(&mut self, url: &str, extent: &Extent, read: bool) -> Result<bool, JournalError> {
         let Some(end) = extent.offset.checked_add(extent.length) else {
             return Ok(false);
         };
@@ -170,7 +170,7 @@ impl ArchiveFiles<'_> {
         let whole = match read_record(&**file, extent.offset, end, packing) {
             Ok(record) => {
                 record.stored_length == extent.length
-                    && record.target == visit.url
+                    && record.target == url
                     && (record.checksummed || record.digest != DigestCheck::Differs)
             }
             Err(Flaw::Io(error)) => return Err(JournalError::Io { path, error }),
