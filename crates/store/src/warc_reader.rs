@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
+use zstd::zstd_safe::{DCtx, ResetDirective};
 
 use crate::disk::ReadFile;
 
@@ -98,8 +99,23 @@ impl Read for Part<'_> {
     }
 }
 
+/// What unpacking needs, kept from record to record: to make it anew would
+/// cost more than a small record.
+pub struct Unpacker {
+    zstd: DCtx<'static>,
+}
+
+impl Default for Unpacker {
+    fn default() -> Self {
+        Unpacker {
+            zstd: DCtx::create(),
+        }
+    }
+}
+
 /// Read the record that begins at `offset` and ends no later than `end`.
 pub fn read_record(
+    unpacker: &mut Unpacker,
     file: &dyn ReadFile,
     offset: u64,
     end: u64,
@@ -113,7 +129,12 @@ pub fn read_record(
         failed: &failed,
     };
     let capacity = (part.end - part.at).clamp(64, BUFFER as u64) as usize;
-    let result = unpack(BufReader::with_capacity(capacity, part), offset, packing);
+    let result = unpack(
+        unpacker,
+        BufReader::with_capacity(capacity, part),
+        offset,
+        packing,
+    );
     match failed.take() {
         Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(Flaw::Io(error)),
         _ => result,
@@ -121,6 +142,7 @@ pub fn read_record(
 }
 
 fn unpack(
+    unpacker: &mut Unpacker,
     mut input: BufReader<Part<'_>>,
     offset: u64,
     packing: Packing,
@@ -138,8 +160,11 @@ fn unpack(
         Packing::Zstd => {
             let start = input.fill_buf().map_err(|_| Flaw::Unpacking)?;
             let flags = *start.get(ZSTD_FLAGS_AT).ok_or(Flaw::Unpacking)?;
-            let decoder = zstd::stream::read::Decoder::with_buffer(input);
-            let mut decoder = decoder.map_err(|_| Flaw::Unpacking)?.single_frame();
+            // A flawed record may have left it in the middle of a frame.
+            let fresh = unpacker.zstd.reset(ResetDirective::SessionOnly);
+            fresh.map_err(|_| Flaw::Unpacking)?;
+            let decoder = zstd::stream::read::Decoder::with_context(input, &mut unpacker.zstd);
+            let mut decoder = decoder.single_frame();
             let mut record = parse(&mut decoder)?;
             record.stored_length = used(decoder.get_ref());
             record.checksummed = flags & ZSTD_CHECKSUM != 0;
