@@ -193,6 +193,7 @@ impl Header {
             && (version == DENSE || version == SPARSE)
             && header.raw_length <= MAX_LENGTH
             && header.stored_length <= MAX_LENGTH
+            && header.span > 0
             && header
                 .first
                 .sequence
@@ -207,7 +208,7 @@ impl Header {
     }
 
     pub fn last_sequence(&self) -> u64 {
-        self.first.sequence + u64::from(self.span.max(1)) - 1
+        self.first.sequence + u64::from(self.span) - 1
     }
 
     /// Bytes in the segment, header included.

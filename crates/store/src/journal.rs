@@ -133,7 +133,6 @@ impl Journal {
         if file.length() >= self.roll_bytes {
             file.sync().map_err(JournalError::io(path))?;
             self.segment = None;
-            self.synced = self.last();
         }
         Ok(())
     }
@@ -147,8 +146,10 @@ impl Journal {
         Ok(())
     }
 
-    /// The last record that this writer synced: what a checkpoint notes, so
-    /// that the next start looks only at what stands behind it.
+    /// The last record that stood here when `sync` was called: what a
+    /// checkpoint notes, so that the next start looks only at what stands
+    /// behind it. (A segment that is full is synced at once, but its archive
+    /// records may not be.)
     pub fn synced(&self) -> Option<Position> {
         self.synced
     }

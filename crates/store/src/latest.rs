@@ -56,15 +56,14 @@ impl PlaceSet {
 
     /// Whether any place of a journal from `first` through `last` is in it.
     pub fn any_between(&self, journal: u16, first: u64, last: u64) -> bool {
-        let chunks = first / CHUNK_BITS..=last / CHUNK_BITS;
-        chunks.into_iter().any(|number| {
-            let Some(words) = self.chunks.get(&(journal, number)) else {
-                return false;
-            };
+        self.chunks.iter().any(|(&(of, number), words)| {
             let base = number * CHUNK_BITS;
-            let within = |bit: u64| (first..=last).contains(&(base + bit));
-            (0..CHUNK_BITS)
-                .any(|bit| words[(bit / 64) as usize] >> (bit % 64) & 1 == 1 && within(bit))
+            of == journal
+                && base <= last
+                && base + (CHUNK_BITS - 1) >= first
+                && (0..CHUNK_BITS)
+                    .filter(|bit| words[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+                    .any(|bit| (first..=last).contains(&(base + bit)))
         })
     }
 

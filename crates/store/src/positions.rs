@@ -1,8 +1,9 @@
 //! Reading single records by their positions.
 //!
-//! Groups are found by hopping from header to header. Of each segment used
-//! lately a few places are remembered, so that the next look-up in it hops
-//! only over a handful of headers; the groups read last are kept unpacked.
+//! A group is found by halving its segment, and at the end by hopping from
+//! header to header. Of each segment used lately the places seen are
+//! remembered, so that the next look-up has less to halve; the groups read
+//! last are kept unpacked.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::visit::{LinkRecord, Visit};
 const SEGMENTS: usize = 64;
 /// Places remembered of one segment: 32 KiB.
 const PLACES: usize = 2048;
+/// A stretch this short is not halved any more.
+const STRETCH: u64 = 128 << 10;
 /// Unpacked groups kept, and the largest worth keeping.
 const GROUPS: usize = 8;
 const GROUP_BYTES: usize = 1 << 20;
@@ -185,11 +188,8 @@ fn find_in(group: &Group, position: Position) -> Option<Found> {
 /// Where some of a segment's groups begin.
 struct Places {
     segment: Segment,
-    /// (first sequence, offset) of every `stride`-th group, in order.
+    /// (first sequence, offset), in order.
     places: Vec<(u64, u64)>,
-    stride: usize,
-    /// Groups passed since the last remembered one.
-    since: usize,
 }
 
 impl Places {
@@ -197,52 +197,70 @@ impl Places {
         Places {
             segment,
             places: Vec::new(),
-            stride: 4,
-            since: 0,
         }
     }
 
-    /// The group that covers a position, hopping on from the nearest place
-    /// that is remembered; what is passed for the first time is remembered.
+    /// The group that covers a position. A stretch without a known place is
+    /// halved until it is short; then headers are hopped over.
     fn group_of(&mut self, position: Position) -> Result<Option<Group>, JournalError> {
         let length = self.segment.length()?;
-        let after = self
-            .places
-            .partition_point(|(first, _)| *first <= position.sequence);
-        let mut offset = match after.checked_sub(1).and_then(|at| self.places.get(at)) {
-            // Behind the last remembered place the row of headers goes on to
-            // where this segment has been walked.
-            Some((_, offset)) => *offset,
-            None => 0,
-        };
-        while let Some((header, bytes)) = self.segment.header_at(offset, length)? {
-            self.passed(&header, offset);
-            if header.last_sequence() >= position.sequence {
-                return self.unpack(position, offset, header, &bytes);
+        let sequence = position.sequence;
+        let after = self.places.partition_point(|(first, _)| *first <= sequence);
+        let known = |at: Option<usize>| Some(self.places.get(at?)?.1);
+        let mut from = known(after.checked_sub(1)).unwrap_or(0);
+        // Where a group stands that begins behind the position.
+        let mut behind = known(Some(after));
+        let mut to = behind.unwrap_or(length);
+        while to - from > STRETCH {
+            let middle = from + (to - from) / 2;
+            match self.segment.good_group_between(middle, to)? {
+                None => to = middle,
+                Some((first, offset)) => {
+                    self.remember(first.sequence, offset);
+                    if first.sequence <= sequence {
+                        from = offset;
+                    } else {
+                        to = middle;
+                        behind = Some(offset);
+                    }
+                }
             }
-            offset += header.length();
         }
-        Ok(None)
+        let end = behind.unwrap_or(length);
+        while from < end
+            && let Some((header, bytes)) = self.segment.header_at(from, length)?
+        {
+            if header.last_sequence() >= sequence {
+                return self.unpack(position, from, header, &bytes);
+            }
+            from += header.length();
+        }
+        // The row of headers leads to whatever good group comes later.
+        match behind {
+            Some(behind) if from < behind => Err(self.damaged(from)),
+            _ => Ok(None),
+        }
     }
 
-    /// `segment.offset` is how far this segment has been walked.
-    fn passed(&mut self, header: &Header, offset: u64) {
-        if offset < self.segment.offset {
-            return;
+    fn remember(&mut self, sequence: u64, offset: u64) {
+        if self.places.len() >= PLACES {
+            let mut nth = 0usize;
+            self.places.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
         }
-        self.segment.offset = offset + header.length();
-        if self.since == 0 {
-            if self.places.len() >= PLACES {
-                let mut nth = 0usize;
-                self.places.retain(|_| {
-                    nth += 1;
-                    nth % 2 == 1
-                });
-                self.stride *= 2;
-            }
-            self.places.push((header.first.sequence, offset));
+        let at = self.places.partition_point(|(first, _)| *first < sequence);
+        if self.places.get(at) != Some(&(sequence, offset)) {
+            self.places.insert(at, (sequence, offset));
         }
-        self.since = (self.since + 1) % self.stride;
+    }
+
+    fn damaged(&self, offset: u64) -> JournalError {
+        JournalError::Damaged {
+            path: self.segment.path().to_owned(),
+            offset,
+        }
     }
 
     fn unpack(
@@ -252,10 +270,7 @@ impl Places {
         header: Header,
         bytes: &[u8; HEADER],
     ) -> Result<Option<Group>, JournalError> {
-        let damaged = || JournalError::Damaged {
-            path: self.segment.path().to_owned(),
-            offset,
-        };
+        let damaged = || self.damaged(offset);
         if header.first.epoch != position.epoch || header.first.sequence > position.sequence {
             return Ok(None);
         }

@@ -19,10 +19,10 @@ use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
-use crate::record::{Position, Record};
+use crate::record::Position;
 use crate::segment::segments_in;
 use crate::visit::{Extent, Visit};
-use crate::warc_reader::{DigestCheck, Flaw, Packing, read_record};
+use crate::warc_reader::{DigestCheck, Flaw, Packing, Unpacker, read_record};
 
 impl Journal {
     /// Cut every journal in the folder to what was committed, and say which
@@ -52,6 +52,7 @@ impl Journal {
             disk: &**disk,
             folder: archive,
             open: HashMap::new(),
+            unpacker: Unpacker::default(),
             to_sync: BTreeSet::new(),
         };
         for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
@@ -124,6 +125,7 @@ struct ArchiveFiles<'a> {
     disk: &'a dyn Disk,
     folder: &'a Path,
     open: HashMap<String, Option<OpenFile>>,
+    unpacker: Unpacker,
     to_sync: BTreeSet<String>,
 }
 
@@ -137,15 +139,15 @@ impl ArchiveFiles<'_> {
     /// Whether every archive record that a group names is there; those of the
     /// last epoch are read.
     fn hold(&mut self, group: &Group, mark: u64, last_epoch: u32) -> Result<bool, JournalError> {
-        for (position, record) in group.records() {
-            let Ok(Record::Visit(visit)) = record else {
+        for (position, bytes) in group.raw_records() {
+            let Ok(Some((url, extents))) = bytes.and_then(Visit::archived) else {
                 continue;
             };
             if position.sequence <= mark {
                 continue;
             }
-            for extent in &visit.extents {
-                if !self.holds(&visit, extent, position.epoch == last_epoch)? {
+            for extent in &extents {
+                if !self.holds(url, extent, position.epoch == last_epoch)? {
                     return Ok(false);
                 }
             }
@@ -153,12 +155,12 @@ impl ArchiveFiles<'_> {
         Ok(true)
     }
 
-    fn holds(&mut self, visit: &Visit, extent: &Extent, read: bool) -> Result<bool, JournalError> {
+    fn holds(&mut self, url: &str, extent: &Extent, read: bool) -> Result<bool, JournalError> {
         let Some(end) = extent.offset.checked_add(extent.length) else {
             return Ok(false);
         };
-        let path = self.folder.join(&extent.file);
-        let Some((file, length)) = self.file(&extent.file) else {
+        self.look_up(&extent.file);
+        let Some(Some((file, length))) = self.open.get(&extent.file) else {
             return Ok(false);
         };
         if end > *length {
@@ -167,29 +169,34 @@ impl ArchiveFiles<'_> {
         let Some(packing) = Packing::of(&extent.file).filter(|_| read) else {
             return Ok(true);
         };
-        let whole = match read_record(&**file, extent.offset, end, packing) {
+        let whole = match read_record(&mut self.unpacker, &**file, extent.offset, end, packing) {
             Ok(record) => {
                 record.stored_length == extent.length
-                    && record.target == visit.url
+                    && record.target == url
                     && (record.checksummed || record.digest != DigestCheck::Differs)
             }
-            Err(Flaw::Io(error)) => return Err(JournalError::Io { path, error }),
+            Err(Flaw::Io(error)) => {
+                return Err(JournalError::io(&self.folder.join(&extent.file))(error));
+            }
             Err(_) => false,
         };
         self.to_sync.insert(extent.file.clone());
         Ok(whole)
     }
 
-    fn file(&mut self, name: &str) -> Option<&OpenFile> {
-        if self.open.len() >= OPEN_FILES && !self.open.contains_key(name) {
+    fn look_up(&mut self, name: &str) {
+        if self.open.contains_key(name) {
+            return;
+        }
+        if self.open.len() >= OPEN_FILES {
             self.open.clear();
         }
-        let entry = self.open.entry(name.to_owned()).or_insert_with(|| {
-            let file = self.disk.open(&self.folder.join(name)).ok()?;
-            let length = file.length().ok()?;
-            Some((file, length))
+        let file = self.disk.open(&self.folder.join(name));
+        let file = file.and_then(|file| {
+            let length = file.length()?;
+            Ok((file, length))
         });
-        entry.as_ref()
+        self.open.insert(name.to_owned(), file.ok());
     }
 
     /// Before the journal, as always.

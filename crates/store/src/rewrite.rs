@@ -58,15 +58,25 @@ pub fn rewrite(
         gathered: None,
         changed: false,
     };
+    let mut next: Option<Position> = None;
     loop {
         let before = segment.offset;
         let Some((header, stored)) = segment.next_whole(0)? else {
             break;
         };
-        let group = Group::decompress(header, &stored).map_err(|_| JournalError::Damaged {
+        let damaged = || JournalError::Damaged {
             path: segment.path().to_owned(),
             offset: before,
-        })?;
+        };
+        let group = Group::decompress(header, &stored).map_err(|_| damaged())?;
+        // What is lost between two groups must not be taken for dropped.
+        if next.is_some_and(|next| next != group.first()) {
+            return Err(damaged());
+        }
+        next = Some(Position {
+            sequence: group.last_sequence() + 1,
+            ..group.first()
+        });
         output.add(&group, folder, judge)?;
     }
     if segment.is_torn()? {

@@ -9,7 +9,7 @@ use crate::journal::JournalError;
 use crate::record::Position;
 
 /// How much of a damaged file is looked through at a time.
-const SEARCH_WINDOW: usize = 1 << 20;
+const SEARCH_WINDOW: usize = 32 << 10;
 
 pub fn segment_name(first: Position) -> String {
     format!(
@@ -158,25 +158,40 @@ impl Segment {
         Ok(last)
     }
 
-    /// Where the next whole, unharmed group stands behind a place. If there
-    /// is one, damage at that place is not a torn tail.
+    /// Whether a whole, unharmed group stands anywhere behind a place, and
+    /// where: then damage at that place is not a torn tail.
     pub fn good_group_after(&self, offset: u64) -> Result<Option<u64>, JournalError> {
+        let found = self.good_group_between(offset + 1, self.length()?)?;
+        Ok(found.map(|(_, place)| place))
+    }
+
+    /// The first whole, unharmed group that begins in a stretch, wherever in
+    /// a group that stretch begins.
+    pub fn good_group_between(
+        &self,
+        from: u64,
+        to: u64,
+    ) -> Result<Option<(Position, u64)>, JournalError> {
         let length = self.length()?;
         let mut window = vec![0; SEARCH_WINDOW];
-        let mut at = offset + 1;
-        while at + HEADER as u64 <= length {
-            let size = (length - at).min(SEARCH_WINDOW as u64) as usize;
+        let mut at = from;
+        while at < to {
+            let size = length.saturating_sub(at).min(SEARCH_WINDOW as u64) as usize;
+            if size < HEADER {
+                break;
+            }
             self.read_at(at, &mut window[..size])?;
             for found in memchr::memmem::find_iter(&window[..size], &MAGIC) {
                 let place = at + found as u64;
-                if let Some((header, bytes)) = self.header_at(place, length)?
+                if place < to
+                    && let Some((header, bytes)) = self.header_at(place, length)?
                     && self.body_at(place, &header, &bytes)?.is_some()
                 {
-                    return Ok(Some(place));
+                    return Ok(Some((header.first, place)));
                 }
             }
             // The next window begins where a mark may have been cut in two.
-            at += size.saturating_sub(MAGIC.len() - 1).max(1) as u64;
+            at += (size - (MAGIC.len() - 1)) as u64;
         }
         Ok(None)
     }

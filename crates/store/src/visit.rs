@@ -138,12 +138,10 @@ impl Visit {
     /// The URL and the visit referred to of an encoded record, if it is a
     /// visit: for passes over all of them.
     pub(crate) fn glance(record: &[u8]) -> Result<Option<(&str, Option<Position>)>, Malformed> {
-        let Some((&VISIT_KIND, mut fields)) = record
-            .split_first()
-            .map(|(kind, rest)| (kind, Cursor(rest)))
-        else {
+        let Some((&VISIT_KIND, rest)) = record.split_first() else {
             return Ok(None);
         };
+        let mut fields = Cursor(rest);
         let (mut url, mut links_of) = ("", None);
         while let Some((field, value)) = fields.field()? {
             match field {
@@ -153,6 +151,24 @@ impl Visit {
             }
         }
         Ok(Some((url, links_of)))
+    }
+
+    /// The URL and the extents of an encoded record, if it is a visit; its
+    /// links, which are most of it, are passed over.
+    pub(crate) fn archived(record: &[u8]) -> Result<Option<(&str, Vec<Extent>)>, Malformed> {
+        let Some((&VISIT_KIND, rest)) = record.split_first() else {
+            return Ok(None);
+        };
+        let mut fields = Cursor(rest);
+        let (mut url, mut extents) = ("", Vec::new());
+        while let Some((field, value)) = fields.field()? {
+            match field {
+                1 => url = std::str::from_utf8(value.bytes()?).map_err(|_| Malformed)?,
+                21 => extents.push(decode_extent(value.bytes()?)?),
+                _ => {}
+            }
+        }
+        Ok(Some((url, extents)))
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {

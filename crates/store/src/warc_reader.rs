@@ -8,10 +8,11 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
+use zstd::zstd_safe::{DCtx, ResetDirective};
 
 use crate::disk::ReadFile;
 
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 16 << 10;
 /// A record's own header lines; ours stay far below.
 const MAX_HEAD: u64 = 64 << 10;
 /// The flag of a zstd frame that ends with a checksum, and its place.
@@ -98,8 +99,23 @@ impl Read for Part<'_> {
     }
 }
 
+/// What unpacking needs, kept from record to record: to make it anew would
+/// cost more than a small record.
+pub struct Unpacker {
+    zstd: DCtx<'static>,
+}
+
+impl Default for Unpacker {
+    fn default() -> Self {
+        Unpacker {
+            zstd: DCtx::create(),
+        }
+    }
+}
+
 /// Read the record that begins at `offset` and ends no later than `end`.
 pub fn read_record(
+    unpacker: &mut Unpacker,
     file: &dyn ReadFile,
     offset: u64,
     end: u64,
@@ -112,7 +128,13 @@ pub fn read_record(
         end: end.max(offset),
         failed: &failed,
     };
-    let result = unpack(BufReader::with_capacity(BUFFER, part), offset, packing);
+    let capacity = (part.end - part.at).clamp(64, BUFFER as u64) as usize;
+    let result = unpack(
+        unpacker,
+        BufReader::with_capacity(capacity, part),
+        offset,
+        packing,
+    );
     match failed.take() {
         Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(Flaw::Io(error)),
         _ => result,
@@ -120,6 +142,7 @@ pub fn read_record(
 }
 
 fn unpack(
+    unpacker: &mut Unpacker,
     mut input: BufReader<Part<'_>>,
     offset: u64,
     packing: Packing,
@@ -137,8 +160,11 @@ fn unpack(
         Packing::Zstd => {
             let start = input.fill_buf().map_err(|_| Flaw::Unpacking)?;
             let flags = *start.get(ZSTD_FLAGS_AT).ok_or(Flaw::Unpacking)?;
-            let decoder = zstd::stream::read::Decoder::with_buffer(input);
-            let mut decoder = decoder.map_err(|_| Flaw::Unpacking)?.single_frame();
+            // A flawed record may have left it in the middle of a frame.
+            let fresh = unpacker.zstd.reset(ResetDirective::SessionOnly);
+            fresh.map_err(|_| Flaw::Unpacking)?;
+            let decoder = zstd::stream::read::Decoder::with_context(input, &mut unpacker.zstd);
+            let mut decoder = decoder.single_frame();
             let mut record = parse(&mut decoder)?;
             record.stored_length = used(decoder.get_ref());
             record.checksummed = flags & ZSTD_CHECKSUM != 0;
@@ -219,28 +245,27 @@ impl Head {
 }
 
 /// Pass the block through, comparing the digests that can be compared.
-fn read_block(input: &mut dyn Read, head: &Head) -> Result<DigestCheck, Flaw> {
+fn read_block(input: &mut dyn BufRead, head: &Head) -> Result<DigestCheck, Flaw> {
     let mut left = head.length.ok_or(Flaw::NotARecord)?;
     let payload_is_here = head.kind == "response" && !head.payload_digest.is_empty();
     let mut block = (!head.block_digest.is_empty()).then(Sha1::new);
     let mut payload = payload_is_here.then(Sha1::new);
     let mut http_head = HttpHead::default();
-    let mut buffer = vec![0; BUFFER];
     while left > 0 {
-        let room = left.min(BUFFER as u64) as usize;
-        let got = input
-            .read(&mut buffer[..room])
-            .map_err(|_| Flaw::Unpacking)?;
-        if got == 0 {
+        let bytes = input.fill_buf().map_err(|_| Flaw::Unpacking)?;
+        let taken = left.min(bytes.len() as u64) as usize;
+        if taken == 0 {
             return Err(Flaw::Length);
         }
-        left -= got as u64;
+        let bytes = &bytes[..taken];
         if let Some(block) = &mut block {
-            block.update(&buffer[..got]);
+            block.update(bytes);
         }
         if let Some(payload) = &mut payload {
-            payload.update(&buffer[http_head.passed_in(&buffer[..got])..got]);
+            payload.update(&bytes[http_head.passed_in(bytes)..]);
         }
+        input.consume(taken);
+        left -= taken as u64;
     }
     let holds = |digest: Option<Sha1>, stated: &str| match (digest, stated.strip_prefix("sha1:")) {
         (Some(digest), Some(stated)) => Some(BASE32.encode(&digest.finalize()) == stated),

@@ -137,3 +137,61 @@ fn a_damaged_group_is_an_error() {
         assert!(positions.record_at(second).unwrap().is_some());
     }
 }
+
+#[test]
+fn records_are_found_in_long_segments_and_behind_damage() {
+    for place in Place::both() {
+        let mut random = Random(77);
+        let mut crawl = Crawl::rolling(&place, 0, 1, ArchiveFormat::None, 1 << 30, 1);
+        let mut written = Vec::new();
+        let mut starts = Vec::new();
+        for n in 0..3_000u32 {
+            // Bytes that do not compress, so that there are many of them.
+            let title: String = (0..1_500)
+                .map(|_| char::from(b' ' + random.below(90) as u8))
+                .collect();
+            let mut visit = crawl.page(&format!("http://a.test/{n}"), "", &[]);
+            visit.title = title;
+            written.push(crawl.add(visit, "", None));
+            if random.below(3) == 0 {
+                crawl.commit();
+                starts.push(written.len());
+            }
+        }
+        crawl.commit();
+        let found = |positions: &mut Positions, n: usize| {
+            let record = positions.record_at(written[n]);
+            record.map(|record| match record {
+                Some(Record::Visit(visit)) => visit.url == format!("http://a.test/{n}"),
+                _ => false,
+            })
+        };
+        let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
+        for _ in 0..3_000 {
+            let n = random.below(3_000) as usize;
+            assert!(found(&mut positions, n).unwrap(), "{n}");
+        }
+        // A header in the middle is overwritten.
+        let name = place.disk.list(&place.journal()).unwrap().remove(0);
+        let path = place.journal().join(name);
+        let mut bytes = place.disk.read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        let mark = bytes[middle..].windows(4).position(|w| w == b"rjG\x01");
+        let at = middle + mark.unwrap();
+        let lost = u64::from_le_bytes(bytes[at + 16..at + 24].try_into().unwrap());
+        bytes[at..at + 4].fill(0);
+        place.disk.replace(&path, &bytes).unwrap();
+        let mut positions = Positions::open(Arc::clone(&place.disk), &place.journal());
+        for n in 0..3_000 {
+            let next_start = starts.iter().find(|start| **start as u64 >= lost);
+            let is_lost = n + 1 >= lost as usize && next_start.is_some_and(|start| n < *start);
+            match found(&mut positions, n) {
+                Ok(found) => assert!(found && !is_lost, "{n}"),
+                Err(JournalError::Damaged { offset, .. }) => {
+                    assert!(is_lost && offset == at as u64, "{n}");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}

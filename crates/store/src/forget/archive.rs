@@ -7,7 +7,7 @@ use super::{ForgetError, ForgetReport};
 use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::visit::Extent;
-use crate::warc_reader::{Flaw, Packing, read_record};
+use crate::warc_reader::{Flaw, Packing, Unpacker, read_record};
 
 const COPY_BYTES: usize = 1 << 20;
 const SYNC_EVERY: u64 = 32 << 20;
@@ -34,10 +34,11 @@ impl Cuts {
         let failed = || JournalError::io(path);
         let file = disk.open(path).map_err(failed())?;
         let length = file.length().map_err(failed())?;
+        let mut unpacker = Unpacker::default();
         let mut cuts = Cuts::default();
         let mut offset = 0;
         while offset < length {
-            match read_record(&*file, offset, length, packing) {
+            match read_record(&mut unpacker, &*file, offset, length, packing) {
                 Ok(record) => {
                     // A record takes bytes, or the next look would be here.
                     let end = offset + record.stored_length.max(1);

@@ -88,6 +88,9 @@ pub fn forget(
     now: Timestamp,
 ) -> Result<ForgetReport, ForgetError> {
     let epoch = Journal::recover(disk, journal_folder, archive_folder)?;
+    // The plan of an earlier takedown must not come back among new files.
+    let synced = disk.sync_folder(journal_folder);
+    synced.map_err(JournalError::io(journal_folder))?;
     let mut report = ForgetReport::default();
     let mut plan = Plan::default();
     let ends = archive_ends(disk, journal_folder)?;

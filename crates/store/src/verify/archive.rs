@@ -11,7 +11,7 @@ use crate::journal::JournalError;
 use crate::record::{Position, Record};
 use crate::visit::{Extent, Visit};
 use crate::warc::digest_text;
-use crate::warc_reader::{DigestCheck, Flaw, Packing, WarcRecord, read_record};
+use crate::warc_reader::{DigestCheck, Flaw, Packing, Unpacker, WarcRecord, read_record};
 
 /// Files that are open at a time.
 const OPEN_FILES: usize = 32;
@@ -23,6 +23,7 @@ pub struct Extents<'a> {
     folder: PathBuf,
     named: BTreeMap<String, Named>,
     open: HashMap<String, (Box<dyn ReadFile>, u64)>,
+    unpacker: Unpacker,
 }
 
 #[derive(Default)]
@@ -53,6 +54,7 @@ impl<'a> Extents<'a> {
             folder: folder.to_owned(),
             named: BTreeMap::new(),
             open: HashMap::new(),
+            unpacker: Unpacker::default(),
         }
     }
 
@@ -89,7 +91,7 @@ impl<'a> Extents<'a> {
     }
 
     fn check_visit(
-        &self,
+        &mut self,
         visit: &Visit,
         nth: usize,
         extent: &Extent,
@@ -141,7 +143,7 @@ impl<'a> Extents<'a> {
     }
 
     /// Several records, one after the other, of visits that are not known.
-    fn check_row(&self, extent: &Extent, report: &mut Report<'_>) -> Result<(), JournalError> {
+    fn check_row(&mut self, extent: &Extent, report: &mut Report<'_>) -> Result<(), JournalError> {
         let end = extent.offset.saturating_add(extent.length);
         let mut offset = extent.offset;
         while offset < end {
@@ -187,7 +189,7 @@ impl<'a> Extents<'a> {
     }
 
     fn check_between(
-        &self,
+        &mut self,
         name: &str,
         parts: &BTreeMap<u64, u64>,
         report: &mut Report<'_>,
@@ -211,7 +213,7 @@ impl<'a> Extents<'a> {
     }
 
     fn check_gap(
-        &self,
+        &mut self,
         name: &str,
         from: u64,
         to: u64,
@@ -246,7 +248,7 @@ impl<'a> Extents<'a> {
 
     /// The disk's failures are errors; a record's are for the caller to tell.
     fn read(
-        &self,
+        &mut self,
         name: &str,
         offset: u64,
         end: u64,
@@ -258,7 +260,7 @@ impl<'a> Extents<'a> {
         if end > *length {
             return Ok(Err(Flaw::Length));
         }
-        let record = match read_record(&**file, offset, end, packing) {
+        let record = match read_record(&mut self.unpacker, &**file, offset, end, packing) {
             Err(Flaw::Io(error)) => {
                 return Err(JournalError::io(&self.folder.join(name))(error));
             }
