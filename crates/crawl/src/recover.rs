@@ -271,11 +271,15 @@ impl Recovery<'_> {
             if known.is_none_or(|part| Mark::from(position) > part.own) {
                 result.stops.insert(position.journal, stopped);
             }
+            for extent in record.extents() {
+                let end = result.archive_ends.entry(extent.file.clone()).or_default();
+                *end = (*end).max(extent.offset + extent.length);
+            }
             self.views.enter(std::iter::once((position, &record)))?;
             match record {
                 Record::Seed(seed) => self.seed(position, seed, shards)?,
                 Record::Admitted(admitted) => self.admitted(position, admitted, shards)?,
-                Record::Visit(visit) => self.visit(position, &visit, shards, result)?,
+                Record::Visit(visit) => self.visit(position, &visit, shards)?,
                 Record::HostEvent(event) => self.host_event(position, &event, shards)?,
                 _ => {}
             }
@@ -357,12 +361,7 @@ impl Recovery<'_> {
         position: Position,
         visit: &Visit,
         shards: &mut [ShardState],
-        result: &mut Recovered,
     ) -> Result<(), CrawlError> {
-        for extent in &visit.extents {
-            let end = result.archive_ends.entry(extent.file.clone()).or_default();
-            *end = (*end).max(extent.offset + extent.length);
-        }
         let Ok(url) = Url::from_normal(&visit.url) else {
             return Ok(());
         };

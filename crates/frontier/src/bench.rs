@@ -29,7 +29,7 @@ impl Frontier {
             if self.lanes.len() >= self.bench || self.waiting.is_empty() {
                 break;
             }
-            if self.waiting.len() == 0 {
+            if self.waiting.nobody_known() {
                 let lanes = &self.lanes;
                 self.waiting
                     .sweep(&self.queue, |lane| lanes.contains_key(&lane))?;

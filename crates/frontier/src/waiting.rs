@@ -58,8 +58,9 @@ impl WaitingLanes {
         Some(lane)
     }
 
-    pub fn len(&self) -> usize {
-        self.known.len()
+    /// Whether the sweep has to find somebody first.
+    pub fn nobody_known(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// Nobody waits, and the sweep has nobody left to find.
