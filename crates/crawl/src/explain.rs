@@ -129,13 +129,13 @@ impl Explainer {
         });
         let mut explanation = match (asked, told) {
             (Ok(Some(())), Some(explanation)) => explanation,
-            _ => self.from_disk(url)?,
+            _ => self.read_from_disk(url)?,
         };
         explanation.conclude(&self.dir);
         Ok(explanation)
     }
 
-    fn from_disk(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
+    fn read_from_disk(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
         let (stopped, positions) = match &mut self.stopped {
             Some(open) => open,
             none => {
