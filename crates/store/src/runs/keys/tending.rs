@@ -10,15 +10,12 @@ use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use super::scan::merge;
 use super::search::{Confirmed, confirm};
-use super::set::KeySet;
+use super::set::{BUFFERS, KeySet};
 use super::snapshot::Slot;
 use crate::runs::{RunFolder, Running, RunsError};
 
 /// Answers given in one call, so that a large batch does not hold its owner up.
 const ANSWERS_PER_CALL: usize = 8 << 10;
-
-/// One that is filled, one that is written, one that is ready: they go round.
-const BUFFERS: usize = 3;
 
 /// Keys being looked up. The frozen buffers stay until all are answered.
 pub(super) struct Batch {
