@@ -10,7 +10,7 @@ use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use super::scan::merge;
 use super::search::{Confirmed, confirm};
-use super::set::{BUFFERS, KeySet};
+use super::set::{BUFFERS, Frozen, KeySet};
 use super::snapshot::Slot;
 use crate::runs::{RunFolder, Running, RunsError};
 
@@ -127,16 +127,18 @@ impl KeySet {
             return;
         }
         let done: Vec<_> = self.frozen.extract_if(.., |f| f.is_installed).collect();
-        for frozen in done {
-            match Arc::try_unwrap(frozen.buffer) {
+        for Frozen { buffer, slot, .. } in done {
+            match Arc::try_unwrap(buffer) {
                 Ok(mut buffer) if self.buffers() < BUFFERS => {
                     self.clearing.push(self.soon.run(move || {
+                        // Merged away already, its run ends here.
+                        drop(slot);
                         buffer.clear();
                         buffer
                     }));
                 }
                 // Giving so much memory back takes longer than the owner has.
-                other => drop(self.soon.run(move || drop(other))),
+                other => drop(self.soon.run(move || drop((slot, other)))),
             }
         }
     }
