@@ -15,8 +15,8 @@ use super::tending::{Batch, Merging};
 use super::{KeySetConfig, Keys, Verdict};
 use crate::runs::{RunFolder, Running, RunsError, Worker};
 
-/// Buffers waiting to be written before the owner should hold back.
-const FROZEN_LIMIT: usize = 2;
+/// One that is filled, one that is written, one that is ready: they go round.
+pub(super) const BUFFERS: usize = 3;
 
 /// Keys of an offer that are looked at together.
 const AT_ONCE: usize = 64;
@@ -104,8 +104,10 @@ impl KeySet {
         for state in runs {
             let file = folder.shared(&state.name)?;
             // Before anything can fail: a run that a manifest names stays,
-            // damaged or not.
+            // damaged or not. The hold is counted, the flag is not: another
+            // set may have opened the file too.
             file.hold();
+            file.keep(false);
             opened.push(KeyRun::open(file, state)?);
         }
         let keys = opened.iter().map(|run| run.keys).sum();
@@ -144,10 +146,9 @@ impl KeySet {
     /// Too much waits to be looked up or written: the owner should offer no
     /// more before `tend` has answered. Memory is bounded only if it does.
     pub fn is_congested(&self) -> bool {
-        let unwritten = self.frozen.iter().filter(|frozen| !frozen.is_installed);
+        let is_last_buffer = self.frozen.len() + 1 >= BUFFERS;
         self.gathering.len() >= 2 * self.config.confirm_keys.max(1)
-            || unwritten.count() >= FROZEN_LIMIT
-            || self.frozen.len() > 2 * FROZEN_LIMIT
+            || (is_last_buffer && self.live.len() > self.config.buffer_keys / 2)
     }
 
     /// When `tend` should be called even if no worker rings.

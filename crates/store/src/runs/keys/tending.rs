@@ -10,15 +10,12 @@ use super::filter::Filter;
 use super::run::{KeyRun, KeyRunWriter};
 use super::scan::merge;
 use super::search::{Confirmed, confirm};
-use super::set::KeySet;
+use super::set::{BUFFERS, Frozen, KeySet};
 use super::snapshot::Slot;
 use crate::runs::{RunFolder, Running, RunsError};
 
 /// Answers given in one call, so that a large batch does not hold its owner up.
 const ANSWERS_PER_CALL: usize = 8 << 10;
-
-/// One that is filled, one that is written, one that is ready: they go round.
-const BUFFERS: usize = 3;
 
 /// Keys being looked up. The frozen buffers stay until all are answered.
 pub(super) struct Batch {
@@ -130,16 +127,18 @@ impl KeySet {
             return;
         }
         let done: Vec<_> = self.frozen.extract_if(.., |f| f.is_installed).collect();
-        for frozen in done {
-            match Arc::try_unwrap(frozen.buffer) {
+        for Frozen { buffer, slot, .. } in done {
+            match Arc::try_unwrap(buffer) {
                 Ok(mut buffer) if self.buffers() < BUFFERS => {
                     self.clearing.push(self.soon.run(move || {
+                        // Merged away already, its run ends here.
+                        drop(slot);
                         buffer.clear();
                         buffer
                     }));
                 }
                 // Giving so much memory back takes longer than the owner has.
-                other => drop(self.soon.run(move || drop(other))),
+                other => drop(self.soon.run(move || drop((slot, other)))),
             }
         }
     }
