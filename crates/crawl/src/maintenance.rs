@@ -38,6 +38,8 @@ pub fn rebuild(
     observer: &mut dyn Observer,
 ) -> Result<Summary, CrawlError> {
     let (directory, disk) = locked(dir)?;
+    // A journal that cannot be read whole cannot make the state again.
+    Journal::recover(&disk, &directory.journal(), &directory.warc())?;
     Manifest::remove(&*disk, &directory.state())?;
     drop(directory);
     Crawl::open(dir, config)?.settle(observer)

@@ -34,7 +34,8 @@ pub enum JournalError {
     Malformed { folder: PathBuf, position: Position },
     #[error(
         "journal {journal} ends at record {found}, but record {synced} was written and synced: \
-         restore the folder {folder} from a copy, or make the state again from what is left"
+         restore the folder {folder} from a copy, or make the state again from what is left \
+         (`rhumb rebuild`)"
     )]
     Lost {
         folder: PathBuf,

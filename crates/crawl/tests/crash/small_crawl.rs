@@ -61,6 +61,8 @@ impl SmallWeb {
             ("sync_interval", "20ms"),
             // After a failure there is nothing to wait for.
             ("stop_grace", "0s"),
+            // Several checkpoints, each shard at its own time.
+            ("checkpoint_visits", "25"),
             ("journal_roll", "20Ki"),
             ("warc_roll", "200Ki"),
         ];
