@@ -16,6 +16,7 @@ use rhumb_store::{Archive, Capture, Clock, Journal, Position, Record, Visit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::commit_queue::{CommitQueue, Gathered};
+use crate::control::Ending;
 use crate::door::{Committed, Follow, Message};
 use crate::shared::Shared;
 
@@ -117,6 +118,8 @@ pub fn run(
 ) {
     let result = commit_all(queue, &mut journal, &mut archive, shared, shard);
     if let Err(reason) = result {
+        // The shard may have left already.
+        shared.control.end(Ending::Failed(reason.clone()));
         shared.doors[shard].put(Message::CommitFailed(reason));
         // Let whoever waits for room go on: the shard is about to stop.
         while !matches!(queue.gather(None, 0, Duration::ZERO), Gathered::HungUp) {}

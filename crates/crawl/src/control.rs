@@ -62,10 +62,15 @@ impl Control {
             || self.is_ending()
     }
 
-    /// The first reason given is the one that counts.
+    /// The first reason given is the one that counts, but for a failure: it
+    /// counts also when it comes while the crawl is ending.
     pub fn end(&self, ending: Ending) {
         let mut slot = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert(ending);
+        let failed = |ending: &Ending| matches!(ending, Ending::Failed(_));
+        match &*slot {
+            Some(first) if failed(first) || !failed(&ending) => {}
+            _ => *slot = Some(ending),
+        }
         self.is_ending.store(true, Ordering::SeqCst);
     }
 

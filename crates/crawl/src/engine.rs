@@ -277,7 +277,9 @@ impl Crawl {
         if crashed > 0 {
             return Err(CrawlError::Crashed);
         }
-        store_last_checkpoint(&shared)?;
+        if let Err(error) = store_last_checkpoint(&shared) {
+            handle.end(Ending::Failed(error.to_string()));
+        }
         let ending = shared.control.ending().unwrap_or(Ending::Finished);
         Ok(Summary::new(
             directory.path().to_owned(),
@@ -362,7 +364,8 @@ fn wait_until_taken_in(handle: &Handle, threads: &[JoinHandle<()>], observer: &m
 /// nothing to read again.
 fn store_last_checkpoint(shared: &Shared) -> Result<(), CrawlError> {
     let left = shared.all_left_behind();
-    if left.len() < shared.shards() {
+    let failed = matches!(shared.control.ending(), Some(Ending::Failed(_)));
+    if failed || left.len() < shared.shards() {
         return Ok(());
     }
     for (shard, frozen) in left {
