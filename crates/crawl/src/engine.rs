@@ -88,7 +88,7 @@ pub trait Observer {
     fn progress(&mut self, counts: &Snapshot, control: &Handle);
 }
 
-/// A crawl whose directory is locked and whose state is in memory.
+/// A crawl whose directory is locked and whose state is open.
 pub struct Crawl {
     directory: CrawlDirectory,
     handle: Handle,
@@ -330,7 +330,7 @@ pub(crate) fn shard_state(config: &Config, clock: &dyn Clock, tables: ShardTable
 /// The runs of the manifest that was opened stay until another names others.
 fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: &Views) {
     for shard in shards {
-        if let Some(seen) = shard.seen.snapshot()
+        if let Some(seen) = shard.seen.opened()
             && let Some((queue, rows)) = shard.frontier.snapshot()
         {
             checkpoints.hold(Frozen::Shard {

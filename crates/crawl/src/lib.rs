@@ -1,6 +1,6 @@
 //! The engine: the only switchboard.
 //!
-//! Frontier, fetch, page and store never call each other; this room takes a
+//! Frontier, fetch and page never call each other; this room takes a
 //! URL from one and hands it to the next, and makes a page true in one step
 //! (the commit). It owns the configuration, the shards and what passes
 //! between them, recovery, the running crawl's local socket, and the answers

@@ -59,6 +59,8 @@ pub struct Shard {
     catching_up: RefCell<HashMap<usize, CatchUp>>,
     /// Journals of earlier runs whose links are not all taken in.
     tails: RefCell<VecDeque<(Tail, CatchUp)>>,
+    /// Seeds that came while nothing might be admitted.
+    held: RefCell<Vec<Message>>,
     /// What all handed to the commit thread before it left came to.
     marked: Cell<Option<Position>>,
     /// The disk failed: what is in flight cannot be committed any more.
@@ -109,6 +111,7 @@ impl Shard {
             max_turns: (share + extra).max(1),
             catching_up: RefCell::default(),
             tails: RefCell::new(tails.collect()),
+            held: RefCell::default(),
             marked: Cell::new(None),
             failed: Cell::new(false),
             shared,
@@ -339,7 +342,12 @@ impl Shard {
     }
 
     fn read_inbox(&self) {
-        for message in self.shared.doors[self.id].take_all() {
+        let held = match self.freezing.is_marking() {
+            true => Vec::new(),
+            false => self.held.take(),
+        };
+        let inbox = self.shared.doors[self.id].take_all();
+        for message in held.into_iter().chain(inbox) {
             match message {
                 Message::Committed(visits) => {
                     visits.into_iter().for_each(|visit| self.apply(visit));
@@ -348,6 +356,8 @@ impl Shard {
                     self.marked.set(Some(position));
                     if self.freezing.is_marking() {
                         self.freeze_at(position);
+                        // What had to wait for this comes next.
+                        self.ring();
                     }
                 }
                 Message::CommitFailed(reason) => self.fail(&reason),
@@ -356,6 +366,10 @@ impl Shard {
                     address,
                     earliest,
                 } => self.take_seat(lane, address, earliest),
+                // Nothing is admitted before the mark has been told.
+                seeds @ Message::Seeds { .. } if self.freezing.is_marking() => {
+                    self.held.borrow_mut().push(seeds);
+                }
                 Message::Seeds { urls, taken } => {
                     let mut keyer = Keyer::new(self.shared.print);
                     let urls = urls.into_iter().map(|url| keyer.keyed(url)).collect();

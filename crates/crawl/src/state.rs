@@ -97,16 +97,17 @@ impl StateFolder {
         })
     }
 
-    /// For reading alone: nothing is written as long as nothing is tended.
-    pub fn read(disk: &Arc<dyn Disk>, path: &Path) -> Result<StateFolder, RunsError> {
-        Ok(StateFolder {
+    /// For reading alone: what is put stays in memory; only a set that runs
+    /// full may leave a file for as long as this lasts.
+    pub fn read(disk: &Arc<dyn Disk>, path: &Path) -> StateFolder {
+        StateFolder {
             kind: StateKind::Disk,
             memory: 64 << 20,
             shards: 1,
-            folder: RunFolder::open(Arc::clone(disk), path)?,
+            folder: RunFolder::beside(Arc::clone(disk), path),
             soon: Worker::inline(),
             merges: Worker::inline(),
-        })
+        }
     }
 
     /// Does work that must not hold up a shard.

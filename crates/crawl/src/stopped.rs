@@ -41,7 +41,7 @@ impl Stopped {
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let state = directory.state();
         let manifest = Manifest::load(&*disk, &state)?;
-        let folder = StateFolder::read(&disk, &state)?;
+        let folder = StateFolder::read(&disk, &state);
         let views = Views::new(print.seed, folder.views(&manifest)?, &manifest.views);
         let counters = Counters::new(1);
         let tables = folder.shard(0, &manifest)?;

@@ -9,6 +9,8 @@ use super::RunsError;
 use crate::disk::{AppendFile, Disk, ReadFile};
 
 const SUFFIX: &str = ".run";
+/// Numbers from here on are of those who only look.
+const BESIDE: u64 = 900_000_000_000;
 /// A run is synced piece by piece, so that its end is not one long wait.
 const SYNC_EVERY: u64 = 8 << 20;
 
@@ -27,13 +29,28 @@ impl RunFolder {
     pub fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<RunFolder, RunsError> {
         disk.create_folder(path).map_err(RunsError::io(path))?;
         let names = disk.list(path).map_err(RunsError::io(path))?;
-        let last = names.iter().filter_map(|name| number_of(name)).max();
+        let numbers = names.iter().filter_map(|name| number_of(name));
+        let last = numbers.filter(|number| *number < BESIDE).max();
         Ok(RunFolder {
             disk,
             path: path.to_owned(),
             next: Arc::new(AtomicU64::new(last.map_or(1, |n| n + 1))),
             shared: Arc::default(),
         })
+    }
+
+    /// For somebody who looks at a crawl that may be started meanwhile: what
+    /// has to be written goes by names that no crawl gives, and is removed
+    /// when it is let go.
+    pub fn beside(disk: Arc<dyn Disk>, path: &Path) -> RunFolder {
+        RunFolder {
+            disk,
+            path: path.to_owned(),
+            next: Arc::new(AtomicU64::new(
+                BESIDE + u64::from(std::process::id()) * 1_000,
+            )),
+            shared: Arc::default(),
+        }
     }
 
     /// Begin a run; `kind` is the first part of its name.

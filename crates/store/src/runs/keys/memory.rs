@@ -45,6 +45,10 @@ impl Keys for MemoryKeys {
         None
     }
 
+    fn opened(&mut self) -> Option<KeySnapshot> {
+        None
+    }
+
     fn due(&self) -> Option<Duration> {
         None
     }

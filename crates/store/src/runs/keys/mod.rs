@@ -136,6 +136,8 @@ pub trait Keys {
     /// All that was entered so far; `None` from a set that keeps nothing on
     /// disk.
     fn snapshot(&mut self) -> Option<KeySnapshot>;
+    /// What it was opened with, once: the manifest that named it still does.
+    fn opened(&mut self) -> Option<KeySnapshot>;
     /// When `tend` should be called at the latest, if nothing else happens.
     fn due(&self) -> Option<Duration>;
 }

@@ -324,6 +324,10 @@ impl Keys for KeySet {
         Some(KeySet::snapshot(self))
     }
 
+    fn opened(&mut self) -> Option<KeySnapshot> {
+        KeySet::opened(self)
+    }
+
     fn due(&self) -> Option<Duration> {
         KeySet::due(self)
     }
