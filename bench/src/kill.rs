@@ -152,6 +152,10 @@ impl Crawl<'_> {
         flag("--connections", args.connections.to_string());
         flag("--warc", args.warc.clone());
         flag("--dns", self.served.dns.clone());
+        // Checkpoints between the kills, and a state that does not fit.
+        flag("--set", "checkpoint_visits=50".to_owned());
+        flag("--set", "sync_interval=50ms".to_owned());
+        flag("--set", "memory=2Mi".to_owned());
         words.push(self.served.seed.clone());
         words
     }
