@@ -17,6 +17,7 @@ mod served;
 mod table;
 #[path = "../../tests/support/trial/mod.rs"]
 mod trial;
+mod why;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ enum Command {
     /// Kill a crawl again and again, and compare what it has in the end with
     /// the truth; ends with 1 if anything is not as it must be.
     Kill(kill::KillArgs),
+    /// How long the answer about one URL takes on a large crawl.
+    Why(why::WhyArgs),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Crawl(args) => crawl::run(&args),
         Command::Journal(args) => journal::run(&args),
         Command::Kill(args) => kill::run(&args),
+        Command::Why(args) => why::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
