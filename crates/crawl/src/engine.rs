@@ -29,7 +29,7 @@ use crate::seeds::Seeds;
 use crate::shared::{Parts, Shared, dns_config, fetch_config};
 use crate::socket;
 use crate::start::start_shard;
-use crate::state::{ShardTables, StateFolder};
+use crate::state::{ShardTables, StateFolder, StateKind};
 use crate::summary::Summary;
 use crate::views::Views;
 use crate::watch::{watch, watch_disk};
@@ -127,7 +127,12 @@ impl Crawl {
             .map_err(io_error(&config_path))?;
         let journal_folder = directory.journal();
         let state_path = directory.state();
-        let manifest = Manifest::load(&*disk, &state_path)?;
+        // A state in memory begins from nothing, and leaves that on disk alone.
+        let in_memory = config.state == StateKind::Memory;
+        let manifest = match in_memory {
+            true => Manifest::default(),
+            false => Manifest::load(&*disk, &state_path)?,
+        };
         let synced: Vec<Position> = (0..)
             .zip(&manifest.shards)
             .map(|(journal, part)| Position {
@@ -145,7 +150,9 @@ impl Crawl {
         let state = StateFolder::open(&disk, &state_path, &config, move || {
             bells.iter().for_each(|door| door.bell.notify_one());
         })?;
-        state.remove_all_but(&manifest)?;
+        if !in_memory {
+            state.remove_all_but(&manifest)?;
+        }
         let checkpoints = Checkpoints::new(Arc::clone(&disk), state_path, config.threads);
         let views = Views::new(print.seed, state.views(&manifest)?, &manifest.views);
         let counters = Counters::new(config.threads);

@@ -464,6 +464,8 @@ impl Shard {
             }
         });
         match read {
+            // Nothing stands there any more: a takedown may have removed it.
+            Ok(reached) if reached < tail.next => tail.next = tail.through + 1,
             Ok(reached) => tail.next = reached + 1,
             Err(error) => {
                 self.fail(&error.to_string());
