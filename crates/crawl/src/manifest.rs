@@ -1,5 +1,8 @@
 //! The manifest: which runs are the state of the crawl, and which records of
 //! the journals are in them. Replaced as a whole, in one step.
+//!
+//! Two lines: the manifest as JSON, and its checksum. A figure that changed
+//! unnoticed would have records read twice, or not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -93,26 +96,32 @@ impl Manifest {
             }
             other => other.map_err(io_error(&path))?,
         };
+        let bad = |reason: String| CrawlError::BadManifest {
+            path: path.clone(),
+            reason,
+        };
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        let (json, sum) = (lines.next().unwrap_or_default(), lines.next());
+        let whole = sum == Some(checksum(json).as_bytes()) && lines.eq([b""]);
+        if !whole {
+            return Err(bad("its checksum is wrong".to_owned()));
+        }
         let manifest: Manifest =
-            serde_json::from_slice(&bytes).map_err(|error| CrawlError::BadManifest {
-                path: path.clone(),
-                reason: error.to_string(),
-            })?;
+            serde_json::from_slice(json).map_err(|error| bad(error.to_string()))?;
         if manifest.format != FORMAT {
-            return Err(CrawlError::BadManifest {
-                path,
-                reason: format!("format {} is not known", manifest.format),
-            });
+            return Err(bad(format!("format {} is not known", manifest.format)));
         }
         Ok(manifest)
     }
 
     pub fn store(&self, disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
         let path = folder.join(NAME);
-        let bytes = serde_json::to_vec(self).map_err(|error| CrawlError::BadManifest {
+        let mut bytes = serde_json::to_vec(self).map_err(|error| CrawlError::BadManifest {
             path: path.clone(),
             reason: error.to_string(),
         })?;
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(format!("\n{sum}\n").as_bytes());
         // The names of the runs must not be younger than what names them.
         disk.sync_folder(folder).map_err(io_error(folder))?;
         disk.replace(&path, &bytes).map_err(io_error(&path))
@@ -161,6 +170,10 @@ impl Manifest {
         names.dedup();
         names
     }
+}
+
+fn checksum(json: &[u8]) -> String {
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(json))
 }
 
 /// The first lane of a shard; `None` behind the last shard.
