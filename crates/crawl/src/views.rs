@@ -111,6 +111,9 @@ impl Views {
         let Some(content) = visit.content else {
             return Ok(false);
         };
+        if !visit.duplicate_of.is_empty() {
+            return Ok(true);
+        }
         let first = self.first(content)?;
         Ok(first.is_some_and(|first| first.url != visit.url))
     }
@@ -207,10 +210,13 @@ impl Inner {
             }
             Record::HostEvent(event) => {
                 let of = match event.event.as_str() {
-                    HostEvent::GIVEN_UP => Mention::GivenUp,
-                    _ => Mention::Robots,
+                    HostEvent::GIVEN_UP => Some(Mention::GivenUp),
+                    HostEvent::ROBOTS => Some(Mention::Robots),
+                    _ => None,
                 };
-                self.mention(seed, &event.host, of, position);
+                if let Some(of) = of {
+                    self.mention(seed, &event.host, of, position);
+                }
             }
             _ => {}
         }
@@ -244,7 +250,10 @@ impl Inner {
         let (Some(content), Some(payload_digest)) = (visit.content, visit.payload_digest) else {
             return Ok(());
         };
-        if !counts(visit) || self.first(content)?.is_some() {
+        // What was stored as a copy of another must not stand for the content,
+        // though it be read before that other, or instead of it.
+        let is_copy = !visit.duplicate_of.is_empty();
+        if !counts(visit) || is_copy || self.first(content)?.is_some() {
             return Ok(());
         }
         self.documents += 1;

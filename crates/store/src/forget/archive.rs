@@ -1,5 +1,6 @@
 //! Taking records out of archive files.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::plan::fresh_path;
@@ -17,6 +18,8 @@ const SYNC_EVERY: u64 = 32 << 20;
 pub struct Cuts {
     /// From, to, and how much went before it.
     ranges: Vec<(u64, u64, u64)>,
+    /// Where records begin that stay, but whose content goes.
+    emptied: HashSet<u64>,
 }
 
 impl Cuts {
@@ -48,6 +51,7 @@ impl Cuts {
                         cuts.add(offset, end);
                     } else if !record.refers_to.is_empty() && matches(&record.refers_to) {
                         report.revisits_without_content += 1;
+                        cuts.emptied.insert(offset);
                     }
                     offset = end;
                 }
@@ -68,8 +72,14 @@ impl Cuts {
         Ok(cuts)
     }
 
+    /// Nothing of the file goes.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
+    }
+
+    /// Whether an extent is of a record that refers to content which goes.
+    pub fn empties(&self, extent: &Extent) -> bool {
+        self.emptied.contains(&extent.offset)
     }
 
     fn add(&mut self, from: u64, to: u64) {

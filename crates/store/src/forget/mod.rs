@@ -110,8 +110,8 @@ pub fn forget(
             cut_out(&**disk, &path, &found)?;
             report.archive_files_rewritten += 1;
             plan.add(Room::Archive, &name);
-            cuts.insert(name, found);
         }
+        cuts.insert(name, found);
     }
     let mut forgetter = Forgetter::new(disk, journal_folder, matches, &cuts, &mut report);
     for (_, name) in segments_in(&**disk, journal_folder)? {

@@ -73,8 +73,13 @@ impl<'a> Forgetter<'a> {
         changed |= links != visit.links.len();
         if !visit.duplicate_of.is_empty() && (self.matches)(&visit.duplicate_of) {
             visit.duplicate_of.clear();
-            CONTENT_GONE.clone_into(&mut visit.detail);
             self.report.duplicates_cleared += 1;
+            changed = true;
+        }
+        if visit.extents.iter().any(|extent| self.is_emptied(extent)) {
+            // Later pages must not be stored as copies of what is not there.
+            visit.content = None;
+            CONTENT_GONE.clone_into(&mut visit.detail);
             changed = true;
         }
         let facts = visit.facts.len();
@@ -128,6 +133,11 @@ impl<'a> Forgetter<'a> {
             true => Verdict::Change(Record::Superseded(superseded)),
             false => Verdict::Keep,
         }
+    }
+
+    fn is_emptied(&self, extent: &Extent) -> bool {
+        let cuts = self.cuts.get(&extent.file);
+        cuts.is_some_and(|cuts| cuts.empties(extent))
     }
 
     /// Says whether any lies elsewhere now.
