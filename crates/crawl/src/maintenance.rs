@@ -12,6 +12,7 @@ use rhumb_url::Url;
 use crate::admission::set_key;
 use crate::config::Config;
 use crate::engine::{Crawl, CrawlError, Observer};
+use crate::forgotten::Forgotten;
 use crate::listing::open;
 use crate::manifest::Manifest;
 use crate::recover::{each_record, our_identity};
@@ -55,39 +56,6 @@ pub fn compact_journal(dir: &Path, memory: u64) -> Result<CompactReport, CrawlEr
         last_segments: true,
     };
     Ok(compact(&disk, &folder, &options)?)
-}
-
-/// What is to be forgotten: a host name with all below it, or everything
-/// that begins like a URL.
-pub enum Forgotten {
-    Host(String),
-    Prefix(String),
-}
-
-impl Forgotten {
-    /// `example.org`, or `https://example.org/private/`.
-    pub fn parse(text: &str) -> Result<Forgotten, String> {
-        if text.contains("://") {
-            let url = Url::parse(text).map_err(|why| why.to_string())?;
-            return Ok(Forgotten::Prefix(url.as_str().to_owned()));
-        }
-        let url = Url::parse(&format!("http://{text}/")).map_err(|why| why.to_string())?;
-        if url.path() != "/" || url.authority() != url.name() {
-            return Err("a host name, or a URL that begins with http:// or https://".to_owned());
-        }
-        Ok(Forgotten::Host(url.name().to_owned()))
-    }
-
-    fn matches(&self, url: &str) -> bool {
-        match self {
-            Forgotten::Prefix(prefix) => url.starts_with(prefix),
-            Forgotten::Host(host) => Url::parse(url).is_ok_and(|url| {
-                let name = url.name();
-                let below = name.strip_suffix(host.as_str());
-                below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
-            }),
-        }
-    }
 }
 
 /// Remove pages from archive, journal, set and views.
