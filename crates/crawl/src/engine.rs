@@ -209,7 +209,8 @@ impl Crawl {
 
     /// Whether anything was crawled here before.
     pub fn is_new(&self) -> bool {
-        self.recovered.seeds == 0
+        // Seeds alone do not tell: they may have been forgotten.
+        self.recovered.seeds == 0 && self.handle.snapshot().urls_seen == 0
     }
 
     /// Crawl to the end, whichever comes.
