@@ -182,9 +182,10 @@ impl Shard {
         let (order, sequence) = (frontier.order(), frontier.reserve(urls.len()));
         let time = self.shared.clock.wall();
         if finding.source.is_some() {
-            let entries = urls.iter().map(|url| Admission {
+            let entries = (sequence..).zip(&urls).map(|(sequence, url)| Admission {
                 url: url.url.as_str().to_owned(),
                 fate: Fate::Queued,
+                sequence,
             });
             self.committer.record(Record::Admitted(Admitted {
                 source: finding.source,
@@ -192,7 +193,6 @@ impl Shard {
                 depth: finding.depth,
                 redirects: finding.redirects,
                 time,
-                sequence,
                 order: order.code(),
                 entries: entries.collect(),
                 ..Admitted::default()

@@ -313,9 +313,9 @@ impl Recovery<'_> {
         admitted: Admitted,
         shards: &mut [ShardState],
     ) -> Result<(), CrawlError> {
-        for (sequence, entry) in (admitted.sequence..).zip(&admitted.entries) {
+        for entry in &admitted.entries {
             if entry.fate == Fate::Queued {
-                self.admit(position, &entry.url, sequence, &admitted, shards)?;
+                self.admit(position, &entry.url, entry.sequence, &admitted, shards)?;
             }
         }
         Ok(())
@@ -397,6 +397,11 @@ impl Recovery<'_> {
         let frontier = &mut shards[owner].frontier;
         if event.event == HostEvent::GIVEN_UP {
             frontier.restore_row(lane, None, Some(&event.detail))?;
+            return Ok(());
+        }
+        if event.event == HostEvent::RESTS {
+            let rest = event.delay.as_micros() as u64;
+            frontier.restore_rest(lane, Timestamp(event.time.0.saturating_add(rest)))?;
             return Ok(());
         }
         let robots = &self.counters.tallies[owner].robots_fetched;

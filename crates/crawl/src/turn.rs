@@ -219,6 +219,7 @@ impl Visits<'_> {
                 let now = shard.now();
                 let failed = matches!(robots, Robots::Unreachable { .. });
                 let failures = shard.robots.borrow_mut().put(host, robots, now);
+                let wanted_by = item.url.clone();
                 give_back(shard, item);
                 if !failed || failures as usize > shard.shared.config.retries {
                     return Next::GoOn;
@@ -227,6 +228,7 @@ impl Visits<'_> {
                 shard.robots.borrow_mut().doubt(host);
                 count_retry(shard);
                 let rest = asked_rest(shard, &document, time).unwrap_or_default();
+                note_rest(shard, &wanted_by, document.status, rest);
                 Next::Rest(now + rest.max(back_off(shard, failures)))
             }
         }
@@ -260,7 +262,9 @@ impl Visits<'_> {
             }
         };
         shard.frontier.borrow_mut().note_failure(turn.lane(), false);
-        if let Some(rest) = asked_rest(shard, &document, time)
+        let rest = asked_rest(shard, &document, time);
+        note_rest(shard, &item.url, document.status, rest.unwrap_or_default());
+        if let Some(rest) = rest
             && (item.attempts as usize) < shard.shared.config.retries
         {
             release_page(shard);
@@ -270,7 +274,6 @@ impl Visits<'_> {
             give_back(shard, item);
             return Next::Rest(shard.now() + wait);
         }
-        let rest = asked_rest(shard, &document, time);
         let (visit, capture, offered) = match record(shard, &item, document, time) {
             Ok(recorded) => recorded,
             Err(error) => {
@@ -428,6 +431,22 @@ fn asked_rest(shard: &Shard, document: &Document, time: Timestamp) -> Option<Dur
     let now = std::time::UNIX_EPOCH + Duration::from_micros(time.0);
     let asked = document.retry_after(now).unwrap_or_default();
     Some(asked.min(shard.shared.config.max_crawl_delay))
+}
+
+/// Write down that a host is to be left alone: a crash must not make it
+/// forgotten.
+fn note_rest(shard: &Shard, url: &Url, status: u16, rest: Duration) {
+    if rest <= shard.shared.config.delay {
+        return;
+    }
+    shard.committer.record(Record::HostEvent(HostEvent {
+        host: url.origin().to_owned(),
+        time: shard.shared.clock.wall(),
+        event: HostEvent::RESTS.to_owned(),
+        detail: format!("status {status}, for {} s", rest.as_secs_f64()),
+        delay: rest,
+        ..HostEvent::default()
+    }));
 }
 
 fn count_retry(shard: &Shard) {

@@ -172,6 +172,16 @@ impl Frontier {
         (!reason.is_empty()).then_some(reason)
     }
 
+    /// The journal says that a lane is to be left alone until then.
+    pub fn restore_rest(&mut self, lane: LaneId, until: Timestamp) -> Result<(), RunsError> {
+        let known = self.rows.lane(lane)?;
+        self.counts.lanes += u64::from(known.is_none());
+        let mut row = known.unwrap_or_default();
+        row.next_allowed = row.next_allowed.max(until);
+        self.rows.put_lane(lane, &row);
+        Ok(())
+    }
+
     /// What an event in the journal says of a lane: that it was given up, or
     /// which delay it asked for.
     pub fn restore_row(

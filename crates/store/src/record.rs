@@ -50,6 +50,8 @@ pub struct Seed {
 pub struct Admission {
     pub url: String,
     pub fate: Fate,
+    /// Its sequence in the queue.
+    pub sequence: u64,
 }
 
 /// What the owner of some links says became of those that were new.
@@ -63,8 +65,6 @@ pub struct Admitted {
     /// Redirects in a row that led here.
     pub redirects: u32,
     pub time: Timestamp,
-    /// The first one's sequence in the queue; the others follow.
-    pub sequence: u64,
     /// The code of the order they were queued by.
     pub order: u8,
     pub entries: Vec<Admission>,
@@ -79,7 +79,8 @@ pub struct HostEvent {
     /// `robots`, `given-up`, …
     pub event: String,
     pub detail: String,
-    /// The time between visits that the host asks for.
+    /// The time between visits that the host asks for; with `rests`, the time
+    /// without any.
     pub delay: Duration,
     /// The status of the answer that told it, 0 if there was none.
     pub status: u16,
@@ -91,6 +92,8 @@ pub struct HostEvent {
 impl HostEvent {
     /// The event that closes a host for good.
     pub const GIVEN_UP: &str = "given-up";
+    /// The event of a server that asks to be left alone for a while.
+    pub const RESTS: &str = "rests";
     /// The event that tells what came of asking for robots.txt.
     pub const ROBOTS: &str = "robots";
 }
@@ -230,13 +233,32 @@ impl Admitted {
         }
         fields.bytes(5, &block);
         fields.number(6, u64::from(self.redirects));
-        fields.number(7, self.sequence);
+        let first = self.entries.first().map_or(0, |entry| entry.sequence);
+        fields.number(7, first);
         fields.number(8, u64::from(self.order));
+        // They follow one another, unless some have been taken out.
+        let steps = self.steps();
+        if steps.iter().any(|step| *step != 1) {
+            block.clear();
+            for step in steps {
+                put_varint(&mut block, step);
+            }
+            fields.bytes(9, &block);
+        }
         fields.unknown(&self.unknown);
+    }
+
+    /// From each entry's sequence to the next one's.
+    fn steps(&self) -> Vec<u64> {
+        let pairs = self.entries.windows(2);
+        pairs
+            .map(|pair| pair[1].sequence.wrapping_sub(pair[0].sequence))
+            .collect()
     }
 
     fn decode(bytes: &[u8]) -> Result<Admitted, Malformed> {
         let mut record = Admitted::default();
+        let (mut sequence, mut steps) = (0, Cursor(&[]));
         let unknown = read_fields(bytes, |field, value| {
             match field {
                 1 => record.source = Some(decode_position(value)?),
@@ -244,14 +266,16 @@ impl Admitted {
                 3 => record.depth = value.number()? as u32,
                 4 => record.time = Timestamp(value.number()?),
                 6 => record.redirects = value.number()? as u32,
-                7 => record.sequence = value.number()?,
+                7 => sequence = value.number()?,
                 8 => record.order = value.number()? as u8,
+                9 => steps = Cursor(value.bytes()?),
                 5 => {
                     let mut cursor = Cursor(value.bytes()?);
                     while !cursor.is_empty() {
                         record.entries.push(Admission {
                             fate: Fate::from_code(cursor.varint()?),
                             url: cursor.text()?.to_owned(),
+                            sequence: 0,
                         });
                     }
                 }
@@ -259,6 +283,14 @@ impl Admitted {
             }
             Ok(true)
         })?;
+        for entry in &mut record.entries {
+            entry.sequence = sequence;
+            let step = match steps.is_empty() {
+                true => 1,
+                false => steps.varint()?,
+            };
+            sequence = sequence.wrapping_add(step);
+        }
         record.unknown = unknown;
         Ok(record)
     }
@@ -389,10 +421,13 @@ mod tests {
                 }),
                 via: "http://a.test/".into(),
                 depth: 4,
-                entries: vec![Admission {
-                    url: "http://c.test/".into(),
-                    fate: Fate::Queued,
-                }],
+                entries: [7, 8, 12]
+                    .map(|sequence| Admission {
+                        url: "http://c.test/".into(),
+                        fate: Fate::Queued,
+                        sequence,
+                    })
+                    .to_vec(),
                 ..Admitted::default()
             }),
             Record::Superseded(Superseded {

@@ -49,14 +49,15 @@ fn write(place: &Place, format: ArchiveFormat) {
             };
             crawl.add(visit, &secret, Some(revisit));
             for via in [&gone, &kept] {
-                let admission = |url: &String| Admission {
+                let admission = |(sequence, url): (u64, &String)| Admission {
                     url: url.clone(),
                     fate: Fate::Queued,
+                    sequence,
                 };
                 crawl.journal.push(&Record::Admitted(Admitted {
                     source: Some(holder),
                     via: via.clone(),
-                    entries: vec![admission(&gone), admission(&kept)],
+                    entries: [(3, &kept), (4, &gone), (5, &kept)].map(admission).to_vec(),
                     ..Admitted::default()
                 }));
             }
