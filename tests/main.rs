@@ -9,6 +9,7 @@ mod damage;
 mod full_disk;
 mod kill;
 mod limits;
+mod maintenance;
 mod odd_servers;
 mod politeness;
 mod resume;

@@ -1,0 +1,257 @@
+//! Looking after a crawl: checkpoints, verify, rebuild, compact, forget, and
+//! what a kill must not make forgotten.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::support::odd_server::{OddServer, Reply};
+use crate::support::request_log::asked;
+use crate::support::{Running, Simulated, figure, run, urls, wait_for, warc};
+
+const STATES: [&str; 4] = ["fetched", "failed", "refused", "queued"];
+
+fn slow_web(seed: u64) -> Simulated {
+    Simulated::with_latency(40, 500, seed, Duration::from_millis(3))
+}
+
+fn wait_for_requests(web: &Simulated, count: usize) {
+    let wanted = web.sim.requests().len() + count;
+    wait_for("requests", || {
+        (web.sim.requests().len() >= wanted).then_some(())
+    });
+}
+
+fn assert_sound(web: &Simulated) {
+    let done = web.ask("verify", "crawl", &["--json"]);
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    assert_eq!(done.json()["sound"], true);
+}
+
+fn lists(web: &Simulated) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let list = |state| (state, urls(&web.dir("crawl"), state).into_iter().collect());
+    STATES.into_iter().map(list).collect()
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            found.insert(path, bytes);
+        }
+    }
+    found
+}
+
+#[test]
+fn after_a_checkpoint_and_a_kill_only_the_tail_is_read() {
+    let web = slow_web(201);
+    let running = web.start_crawl("crawl", &["--threads", "2"]);
+    wait_for_requests(&web, 200);
+    web.ask("checkpoint", "crawl", &[]).expect_code(0);
+    assert_eq!(running.kill().code, None);
+    assert_sound(&web);
+    // What is before the checkpoint is not even looked at.
+    let segments = files(&web.dir("crawl").join("journal"));
+    for (path, bytes) in &segments {
+        let mut spoiled = bytes.clone();
+        spoiled[60] ^= 0xff;
+        std::fs::write(path, spoiled).expect("a segment");
+    }
+    let done = web.go_on("crawl", &["--threads", "2"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    for (path, bytes) in &segments {
+        std::fs::write(path, bytes).expect("a segment");
+    }
+    web.assert_lists_are_the_truth("crawl");
+    assert_sound(&web);
+}
+
+#[test]
+fn looking_at_a_killed_crawl_changes_nothing_and_rebuilding_it_loses_nothing() {
+    let web = slow_web(202);
+    let running = web.start_crawl("crawl", &["--threads", "3"]);
+    wait_for_requests(&web, 200);
+    running.kill();
+    let before = files(&web.dir("crawl"));
+    let known = lists(&web);
+    let status = web.ask("status", "crawl", &["--json"]).json();
+    web.ask("why", "crawl", &[&web.truth.seed_url])
+        .expect_code(0);
+    assert!(files(&web.dir("crawl")) == before, "something was changed");
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+    assert!(lists(&web) == known, "the lists are others");
+    let again = web.ask("status", "crawl", &["--json"]).json();
+    for count in ["fetched", "urls_seen", "queued", "links", "duplicates"] {
+        assert_eq!(figure(&again, count), figure(&status, count), "{count}");
+    }
+    assert_sound(&web);
+    web.ask("compact", "crawl", &[]).expect_code(0);
+    assert_sound(&web);
+    let done = web.go_on("crawl", &["--threads", "1"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    web.assert_lists_are_the_truth("crawl");
+    assert_sound(&web);
+}
+
+#[test]
+fn a_crawl_goes_on_with_other_shards_other_memory_and_at_another_place() {
+    let web = slow_web(203);
+    let tiny = ["--set", "memory=64Ki", "--set", "checkpoint_visits=20"];
+    let first = [&["--threads", "1", "--order", "dfs"], &tiny[..]].concat();
+    let mut running = web.start_crawl("crawl", &first);
+    let lives: [&[&str]; 3] = [
+        &["--threads", "3", "--connections", "4"],
+        &["--threads", "2", "--set", "state=memory"],
+        &["--threads", "3", "--set", "state=disk"],
+    ];
+    for (life, more) in lives.into_iter().enumerate() {
+        wait_for_requests(&web, 120);
+        match life % 2 {
+            0 => assert_eq!(running.kill().code, None),
+            _ => drop(running.interrupt().expect_code(130)),
+        }
+        assert_sound(&web);
+        std::fs::rename(web.dir("crawl"), web.dir("moved")).expect("a move");
+        std::fs::rename(web.dir("moved"), web.dir("crawl")).expect("a move");
+        running = Running::start(web.go_on_args("crawl", more));
+    }
+    let done = running.wait().expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    web.assert_lists_are_the_truth("crawl");
+    assert_sound(&web);
+}
+
+#[test]
+fn damage_to_any_file_is_told_and_the_state_can_be_made_again() {
+    let web = Simulated::new(20, 300, 204);
+    web.crawl("crawl", &["--max-pages", "120", "--threads", "2"])
+        .expect_code(0);
+    assert_sound(&web);
+    let good = files(&web.dir("crawl"));
+    let checked = |path: &&PathBuf| {
+        let name = path.display().to_string();
+        [".run", ".rj", ".gz", "manifest.json"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let mut untold = Vec::new();
+    for path in good.keys().filter(checked) {
+        let bytes = &good[path];
+        for at in [0, bytes.len() / 2, bytes.len() - 1] {
+            let mut spoiled = bytes.clone();
+            spoiled[at] ^= 0x55;
+            std::fs::write(path, spoiled).expect("a file");
+            if web.ask("verify", "crawl", &[]).code != Some(4) {
+                untold.push(format!("{} at {at} of {}", path.display(), bytes.len()));
+            }
+        }
+        std::fs::remove_file(path).expect("a file");
+        if !path.ends_with("manifest.json") && web.ask("verify", "crawl", &[]).code != Some(4) {
+            untold.push(format!("{} removed", path.display()));
+        }
+        if path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("state"))
+        {
+            web.ask("rebuild", "crawl", &[]).expect_code(0);
+            assert_sound(&web);
+            std::fs::remove_dir_all(web.dir("crawl")).expect("the crawl");
+            for (path, bytes) in &good {
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                std::fs::write(path, bytes).expect("a file");
+            }
+        } else {
+            std::fs::write(path, bytes).expect("a file");
+        }
+    }
+    assert!(untold.is_empty(), "{untold:#?}");
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_trace_and_the_rest_is_unharmed() {
+    let web = Simulated::new(20, 400, 205);
+    web.crawl("crawl", &["--max-pages", "200", "--threads", "2"])
+        .expect_code(0);
+    let before = lists(&web);
+    let host = "www.";
+    let name = (before["fetched"].iter())
+        .filter_map(|url| url.split("://").nth(1)?.split(':').next())
+        .find(|name| name.starts_with(host) && !web.truth.seed_url.contains(*name))
+        .expect("a host")
+        .to_owned();
+    web.ask("forget", "crawl", &[&name]).expect_code(0);
+    assert_sound(&web);
+    let of_it = |url: &String| url.contains(&format!("//{name}:"));
+    let after = lists(&web);
+    for state in STATES {
+        let kept = before[state].iter().filter(|url| !of_it(url)).cloned();
+        assert_eq!(after[state], kept.collect(), "{state}");
+    }
+    let gone = before["fetched"].iter().find(|url| of_it(url));
+    let why = web.ask("why", "crawl", &[gone.expect("a page"), "--json"]);
+    assert_eq!(why.json()["state"], "unseen");
+    for record in warc::read(&web.dir("crawl")).iter().flatten() {
+        assert!(!of_it(&record.url().to_owned()), "{}", record.url());
+    }
+    let asked_before = web.requests().len();
+    web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    let again = asked(&web, &web.requests()[asked_before..]);
+    let again = again.iter().filter(|url| after["fetched"].contains(*url));
+    assert_eq!(again.count(), 0, "pages that stayed are asked for again");
+    assert_sound(&web);
+}
+
+#[test]
+fn a_crawl_whose_seed_is_forgotten_goes_on() {
+    let web = Simulated::new(20, 300, 206);
+    web.crawl("crawl", &["--max-pages", "100"]).expect_code(0);
+    web.ask("forget", "crawl", &[&web.truth.seed_url])
+        .expect_code(0);
+    web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    assert_sound(&web);
+}
+
+#[test]
+fn a_host_that_asked_for_rest_gets_it_over_a_kill() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        _ => Reply::Answer("429 Too Many Requests\r\nRetry-After: 3", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/", server.address);
+    let args = ["crawl", &seed, "--dir", &dir, "--delay", "0s", "--quiet"];
+    let running = Running::start(args);
+    wait_for("the answer to be written down", || {
+        let told = run(["why", &seed, "--dir", &dir, "--links"]);
+        told.stdout.contains("rests").then_some(())
+    });
+    running.kill();
+    run(["crawl", "--dir", &dir, "--quiet", "--set", "retries=0"]);
+    let pages = server.asked();
+    let pages: Vec<_> = pages.iter().filter(|one| one.path == "/").collect();
+    for pair in pages.windows(2) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= Duration::from_secs(3), "{gap:?} before {pair:?}");
+    }
+    assert!(pages.len() > 1, "{pages:?}");
+}
+
+#[test]
+fn the_limit_on_pages_is_exact_over_kills() {
+    let web = slow_web(207);
+    let mut running = web.start_crawl("crawl", &["--threads", "2", "--max-pages", "300"]);
+    for threads in ["3", "1"] {
+        wait_for_requests(&web, 80);
+        running.kill();
+        running = Running::start(web.go_on_args("crawl", &["--threads", threads]));
+    }
+    let done = running.wait().expect_code(0);
+    assert_eq!(done.json()["ending"], "page-limit");
+    assert_eq!(urls(&web.dir("crawl"), "fetched").len(), 300);
+    assert_sound(&web);
+}
