@@ -158,11 +158,11 @@ fn admitted(source: Position, visited: u64, found: u64, new: u64) -> Record {
         source: Some(source),
         via: url(visited - 1),
         depth: 1,
-        sequence: found + 1,
         entries: (found..found + new)
             .map(|target| Admission {
                 url: url(target),
                 fate: Fate::Queued,
+                sequence: target + 1,
             })
             .collect(),
         ..Admitted::default()
