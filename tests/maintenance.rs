@@ -49,8 +49,9 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn after_a_checkpoint_and_a_kill_only_the_tail_is_read() {
     let web = slow_web(201);
-    let running = web.start_crawl("crawl", &["--threads", "2"]);
-    wait_for_requests(&web, 200);
+    let quickly = ["--threads", "2", "--set", "sync_interval=10ms"];
+    let running = web.start_crawl("crawl", &quickly);
+    wait_for_requests(&web, 100);
     web.ask("checkpoint", "crawl", &[]).expect_code(0);
     assert_eq!(running.kill().code, None);
     assert_sound(&web);

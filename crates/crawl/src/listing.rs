@@ -139,7 +139,10 @@ pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
     let stopped = Stopped::open(dir)?;
     let mut snapshot = stopped.counters.snapshot();
     snapshot.queued = stopped.shard.frontier.queued();
-    stopped.untaken(&mut |_, _| snapshot.queued += 1)?;
+    stopped.untaken(&mut |_, _| {
+        snapshot.queued += 1;
+        snapshot.urls_seen += 1;
+    })?;
     snapshot.hosts = stopped.shard.frontier.lanes();
     Ok(snapshot)
 }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::engine::{Crawl, CrawlError, Observer};
 use crate::forgotten::Forgotten;
 use crate::listing::open;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Mark, Marks};
 use crate::recover::{each_record, our_identity};
 use crate::stopped::Stopped;
 use crate::summary::Summary;
@@ -92,7 +92,7 @@ pub struct Verified {
 
 impl Verified {
     pub fn is_sound(&self) -> bool {
-        self.journal.is_sound() && self.state_findings == 0
+        self.journal.is_sound() && self.journal.warnings == 0 && self.state_findings == 0
     }
 }
 
@@ -130,6 +130,8 @@ pub fn verify(
         with,
         progress,
     };
+    stopped.views.read_all()?;
+    stopped.shard.frontier.rows.read_all()?;
     checks.queue()?;
     checks.journal(&disk, &folder)?;
     checks.counts();
@@ -179,10 +181,12 @@ impl Checks<'_> {
     /// Whatever the journal admits or visits is in the set and the index.
     fn journal(&mut self, disk: &Arc<dyn Disk>, folder: &Path) -> Result<(), CrawlError> {
         let mut failed = Ok(());
-        each_record(disk, folder, |_, record| {
+        let mut ends = Marks::new();
+        each_record(disk, folder, |position, record| {
             if failed.is_err() {
                 return;
             }
+            ends.insert(position.journal, Mark::from(position));
             failed = match &record {
                 Record::Seed(seed) if seed.sequence > 0 => self.admitted(&seed.url),
                 Record::Admitted(admitted) => admitted
@@ -193,6 +197,15 @@ impl Checks<'_> {
                 _ => Ok(()),
             };
         })?;
+        for (journal, part) in (0..).zip(&self.stopped.manifest.shards) {
+            let end = ends.get(&journal).copied().unwrap_or_default();
+            if end < part.own {
+                self.found(format!(
+                    "journal {journal} ends at record {}, but record {} is in the checkpoint",
+                    end.sequence, part.own.sequence
+                ));
+            }
+        }
         failed
     }
 

@@ -27,6 +27,7 @@ pub struct Stopped {
     pub shard: ShardState,
     pub counters: Counters,
     pub views: Views,
+    pub manifest: Manifest,
     print: Fingerprinter,
 }
 
@@ -67,6 +68,7 @@ impl Stopped {
             shard,
             counters,
             views,
+            manifest,
             print,
         })
     }

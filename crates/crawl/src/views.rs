@@ -139,6 +139,15 @@ impl Views {
         })
     }
 
+    /// Read everything that is on disk.
+    pub fn read_all(&self) -> Result<(), RunsError> {
+        let tables = &self.lock().tables;
+        for table in [&tables.content, &tables.index, &tables.seeds] {
+            table.scan(&[], &[], &mut |_, _| true)?;
+        }
+        Ok(())
+    }
+
     pub fn tend(&self) -> Result<(), RunsError> {
         let tables = &mut self.lock().tables;
         tables.content.tend()?;

@@ -74,6 +74,11 @@ impl HostRows {
         self.table.put(&robots_key(lane, origin), &self.value);
     }
 
+    /// Read everything that is on disk.
+    pub fn read_all(&self) -> Result<(), RunsError> {
+        self.table.scan(&[], &[], &mut |_, _| true)
+    }
+
     pub fn tend(&mut self) -> Result<(), RunsError> {
         self.table.tend()
     }
