@@ -5,27 +5,33 @@
 //! cost of making them up (text, normal form and keys included) is measured
 //! alone and taken off.
 
+mod commit;
 mod gauge;
 mod load;
 mod ours;
+mod report;
+#[cfg(feature = "fjall")]
+mod rival;
 mod state;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rhumb_crawl::{Size, Value};
 use rhumb_store::runs::RunsError;
 
 use crate::BenchError;
-use gauge::{Gaps, cpu, resident};
+use gauge::Gaps;
 use load::{LINKS_PER_PAGE, Load, MIX, host_of};
 use ours::Ours;
-use state::{State, Tally};
+use report::{Figures, LEGEND, Stretch, print_header};
+use state::{State, Subject};
 
 /// Hosts whose first page is given at the beginning.
 const SEEDS: usize = 10_000;
-/// Pages that are made up alone, to know what that costs.
-const SAMPLE: u64 = 200_000;
+/// The rival is measured up to here: beyond, it would take the afternoon.
+#[cfg(feature = "fjall")]
+const RIVAL_MILLIONS: u64 = 10;
 /// How long the caller waits before it asks a state that is congested again.
 const AGAIN: Duration = Duration::from_micros(200);
 
@@ -44,44 +50,73 @@ pub struct SizeArgs {
     /// URL.
     #[arg(long, default_value = "target")]
     dir: PathBuf,
+    /// Visits that are committed, measured by themselves.
+    #[arg(long, default_value_t = 100_000)]
+    visits: u64,
+    /// Another store under the same load, up to 10 million.
+    #[arg(long)]
+    rival: Option<RivalName>,
 }
 
-/// Where a stretch of the run began.
-struct Stretch {
-    cpu: Duration,
-    wall: Instant,
-    tally: Tally,
-    gaps: Gaps,
-}
-
-impl Stretch {
-    fn begin(tally: Tally) -> Stretch {
-        Stretch {
-            cpu: cpu(),
-            wall: Instant::now(),
-            tally,
-            gaps: Gaps::default(),
-        }
-    }
+/// Another store under the same load.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum RivalName {
+    Fjall,
 }
 
 pub fn run(args: &SizeArgs) -> Result<(), BenchError> {
     let failed = |error: RunsError| BenchError::Other(error.to_string());
     std::fs::create_dir_all(&args.dir).map_err(BenchError::io("the folder"))?;
     let folder = tempfile::tempdir_in(&args.dir).map_err(BenchError::io("the folder"))?;
-    println!("{MIX}\n");
+    println!("{MIX}\n{LEGEND}\n");
     println!(
-        "Set and queue with a crawl's shares of {} MiB for one shard; up to {} hosts.\n",
+        "A shard's shares of {} MiB; up to {} hosts.",
         args.memory.0 >> 20,
         args.hosts
     );
-    let ours = Ours::open(folder.path(), args.memory.0).map_err(failed)?;
-    measure(args, &ours).map_err(failed)
+    let path = folder.path().join("ours");
+    let ours = Ours::open(&path, args.memory.0).map_err(failed)?;
+    let figures = measure(args, args.millions, &ours).map_err(failed)?;
+    drop(ours);
+    if args.visits > 0 {
+        commit::measure(folder.path(), args.memory.0, args.visits)?;
+    }
+    let Some(RivalName::Fjall) = args.rival else {
+        return Ok(());
+    };
+    let rivals = measure_fjall(args, &folder.path().join("fjall"))?;
+    for (ours, theirs) in figures.iter().zip(&rivals) {
+        println!(
+            "At {:.0} M known ours takes {:.1} times as many links per CPU-second.",
+            ours.known as f64 / 1e6,
+            ours.links_per_cpu_second / theirs.links_per_cpu_second
+        );
+    }
+    Ok(())
 }
 
-fn measure(args: &SizeArgs, ours: &Ours) -> Result<(), RunsError> {
+#[cfg(feature = "fjall")]
+fn measure_fjall(args: &SizeArgs, folder: &Path) -> Result<Vec<Figures>, BenchError> {
+    let failed = |error: RunsError| BenchError::Other(error.to_string());
+    println!("\nfjall 3.1 within the memory that set, queue and host rows have of it:");
+    let rival = rival::Rival::open(folder, args.memory.0).map_err(failed)?;
+    measure(args, args.millions.min(RIVAL_MILLIONS), &rival).map_err(failed)
+}
+
+#[cfg(not(feature = "fjall"))]
+fn measure_fjall(_: &SizeArgs, _: &Path) -> Result<Vec<Figures>, BenchError> {
+    Err(BenchError::Other(
+        "build with `--features fjall` to measure fjall".to_owned(),
+    ))
+}
+
+fn measure(
+    args: &SizeArgs,
+    millions: u64,
+    subject: &dyn Subject,
+) -> Result<Vec<Figures>, RunsError> {
     let mut load = Load::new(args.hosts);
-    let mut state = ours.state();
+    let mut state = subject.state();
     let seeds = (0..SEEDS).filter_map(|_| {
         let host = load.any_host();
         load.seed(host)
@@ -89,20 +124,20 @@ fn measure(args: &SizeArgs, ours: &Ours) -> Result<(), RunsError> {
     state.seed(seeds.collect());
     state.begin_visits()?;
     print_header();
-    let last = args.millions * 1_000_000;
+    let last = millions * 1_000_000;
     let mut mark = last.min(1_000_000);
-    let mut stretch = Stretch::begin(state.tally);
+    let mut figures = Vec::new();
     loop {
+        let mut stretch = Stretch::begin(&state);
         while state.known() < mark {
             one_visit(&mut state, &mut load, &mut stretch.gaps)?;
         }
-        settle(&mut state, ours, &mut stretch.gaps)?;
-        report(&state, ours, &load, &stretch);
+        settle(&mut state, subject, &mut stretch.gaps)?;
+        figures.push(stretch.end(&state, subject.held(), &load));
         if mark >= last {
-            return Ok(());
+            return Ok(figures);
         }
         mark = last.min(mark * 10);
-        stretch = Stretch::begin(state.tally);
     }
 }
 
@@ -127,101 +162,16 @@ fn one_visit(state: &mut State, load: &mut Load, gaps: &mut Gaps) -> Result<(), 
 
 /// Until all is answered, written and merged: what a stretch has caused is
 /// paid for in it.
-fn settle(state: &mut State, ours: &Ours, gaps: &mut Gaps) -> Result<(), RunsError> {
+fn settle(state: &mut State, subject: &dyn Subject, gaps: &mut Gaps) -> Result<(), RunsError> {
     while state.hurry() {
         std::thread::sleep(AGAIN);
         gaps.time(|| state.tend())?;
     }
+    subject.write_all()?;
     let is_written = gaps.time(|| state.freeze());
-    while !is_written() || ours.is_busy() {
+    while !is_written() || subject.is_busy() {
         std::thread::sleep(AGAIN);
         gaps.time(|| state.tend())?;
     }
     Ok(())
-}
-
-/// What it costs to make links up, and to measure: the time of one link.
-fn cost_of_load(load: &Load) -> Duration {
-    let mut load = load.clone();
-    let mut gaps = Gaps::default();
-    let before = cpu();
-    for _ in 0..SAMPLE {
-        let mut links = Vec::with_capacity(LINKS_PER_PAGE);
-        let host = load.known_host();
-        load.page(host, &mut links);
-        gaps.time(|| drop(std::hint::black_box(links)));
-    }
-    (cpu() - before) / (SAMPLE * LINKS_PER_PAGE as u64) as u32
-}
-
-fn print_header() {
-    println!(
-        "{:>7} {:>7} {:>6} {:>6} | {:>9} {:>7} {:>7} {:>7} | {:>6} {:>7} | {:>6} {:>6} {:>6} | {:>8} {:>8} | {:>6}",
-        "known",
-        "queued",
-        "hosts",
-        "links",
-        "links per",
-        "µs per",
-        "load’s",
-        "wall",
-        "bytes",
-        "bytes",
-        "MiB",
-        "MiB",
-        "MiB",
-        "longest",
-        "undis-",
-        "at"
-    );
-    println!(
-        "{:>7} {:>7} {:>6} {:>6} | {:>9} {:>7} {:>7} {:>7} | {:>6} {:>7} | {:>6} {:>6} {:>6} | {:>8} {:>8} | {:>6}",
-        "M",
-        "M",
-        "k",
-        "M",
-        "CPU-sec",
-        "link",
-        "own",
-        "s",
-        "set",
-        "queue",
-        "res.",
-        "peak",
-        "says",
-        "step ms",
-        "turbed",
-        "once"
-    );
-}
-
-fn report(state: &State, ours: &Ours, load: &Load, stretch: &Stretch) {
-    let (spent, wall) = (cpu() - stretch.cpu, stretch.wall.elapsed());
-    let (now, most) = resident();
-    let links = state.tally.links - stretch.tally.links;
-    let later = state.tally.later - stretch.tally.later;
-    let own = cost_of_load(load).as_secs_f64() * 1e6;
-    let each = spent.as_secs_f64() * 1e6 / links as f64 - own;
-    let held = ours.held();
-    let (known, queued) = (state.known(), state.queued());
-    println!(
-        "{:>7.1} {:>7.1} {:>6} {:>6.1} | {:>9.0} {:>7.3} {:>7.3} {:>7.1} | {:>6.2} {:>7.1} | {:>6} {:>6} {:>6} | {:>8.1} {:>8.1} | {:>4.0} %",
-        known as f64 / 1e6,
-        queued as f64 / 1e6,
-        load.hosts() / 1000,
-        links as f64 / 1e6,
-        1e6 / each,
-        each,
-        own,
-        wall.as_secs_f64(),
-        held.set_bytes as f64 / known as f64,
-        held.queue_bytes as f64 / queued as f64,
-        now,
-        most,
-        held.in_memory >> 20,
-        stretch.gaps.longest.as_secs_f64() * 1e3,
-        stretch.gaps.longest_undisturbed.as_secs_f64() * 1e3,
-        100.0 - later as f64 * 100.0 / links as f64,
-    );
-    eprintln!("{held:?} {:?}", state.tally);
 }

@@ -11,7 +11,7 @@ use rhumb_store::runs::{
     KeySet, KeySnapshot, Keys, RunFolder, RunTable, RunsError, Snapshot, Table, Verdict, Worker,
 };
 
-use super::state::State;
+use super::state::{Held, State, Subject};
 
 /// The same set or table for its user and for whoever measures it.
 struct Shared<T>(Arc<Mutex<T>>);
@@ -28,17 +28,6 @@ impl<T> Shared<T> {
     fn boxed(&self) -> Box<Shared<T>> {
         Box::new(Shared(Arc::clone(&self.0)))
     }
-}
-
-/// What stands on disk and in memory.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Held {
-    pub set_bytes: u64,
-    pub queue_bytes: u64,
-    /// What set, queue and host rows say that they take.
-    pub in_memory: usize,
-    pub set_runs: usize,
-    pub queue_runs: usize,
 }
 
 pub struct Ours {
@@ -62,24 +51,27 @@ impl Ours {
             rows: table(shares.rows()),
         })
     }
+}
 
-    pub fn state(&self) -> State {
+impl Subject for Ours {
+    fn state(&self) -> State {
         State::new(self.set.boxed(), self.queue.boxed(), self.rows.boxed())
     }
 
-    /// Whether anything is still to be written or merged.
-    pub fn is_busy(&self) -> bool {
+    fn write_all(&self) -> Result<(), RunsError> {
+        Ok(())
+    }
+
+    fn is_busy(&self) -> bool {
         self.set.get().is_busy() || self.queue.get().is_busy() || self.rows.get().is_busy()
     }
 
-    pub fn held(&self) -> Held {
+    fn held(&self) -> Held {
         let (set, queue, rows) = (self.set.get(), self.queue.get(), self.rows.get());
         Held {
             set_bytes: set.bytes_on_disk(),
             queue_bytes: queue.bytes_on_disk(),
             in_memory: set.bytes_in_memory() + queue.bytes_in_memory() + rows.bytes_in_memory(),
-            set_runs: set.runs(),
-            queue_runs: queue.runs(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rhumb_frontier::{Frontier, Limits, Order, Pace, Queued, Turn};
+use rhumb_frontier::{ByFingerprint, Frontier, Limits, Order, Pace, Queued, Turn};
 use rhumb_store::Timestamp;
 use rhumb_store::runs::{Keys, RunsError, Table, Verdict};
 use rhumb_url::KeyedUrl;
@@ -14,6 +14,24 @@ use rhumb_url::KeyedUrl;
 /// Visits under way, as of a crawl with the usual number of connections.
 const CONNECTIONS: usize = 128;
 const HOSTS_PER_CONNECTION: usize = 3;
+
+/// What stands on disk, and what is said to stand in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    pub set_bytes: u64,
+    pub queue_bytes: u64,
+    pub in_memory: usize,
+}
+
+/// A store that can keep a state.
+pub trait Subject {
+    fn state(&self) -> State;
+    /// Let all that is in memory be written, where a snapshot does not.
+    fn write_all(&self) -> Result<(), RunsError>;
+    /// Whether anything is still to be written or merged.
+    fn is_busy(&self) -> bool;
+    fn held(&self) -> Held;
+}
 
 /// The page that named some links.
 struct Finding {
@@ -33,7 +51,7 @@ pub struct Tally {
 pub struct State {
     set: Box<dyn Keys>,
     frontier: Frontier,
-    asked: HashMap<u64, (KeyedUrl, Rc<Finding>)>,
+    asked: HashMap<u64, (KeyedUrl, Rc<Finding>), ByFingerprint>,
     tokens: u64,
     under_way: VecDeque<(Turn, Queued)>,
     start: Instant,
@@ -58,7 +76,7 @@ impl State {
         State {
             set,
             frontier: Frontier::new(Order::Bfs, pace, limits, queue, rows, Timestamp(1)),
-            asked: HashMap::new(),
+            asked: HashMap::default(),
             tokens: 0,
             under_way: VecDeque::new(),
             start: Instant::now(),
