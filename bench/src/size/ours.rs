@@ -109,6 +109,10 @@ impl Keys for Shared<KeySet> {
         Some(self.get().snapshot())
     }
 
+    fn opened(&mut self) -> Option<KeySnapshot> {
+        self.get().opened()
+    }
+
     fn due(&self) -> Option<Duration> {
         self.get().due()
     }

@@ -180,6 +180,10 @@ impl Keys for SetKeys {
         None
     }
 
+    fn opened(&mut self) -> Option<KeySnapshot> {
+        None
+    }
+
     fn due(&self) -> Option<Duration> {
         None
     }

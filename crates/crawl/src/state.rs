@@ -93,14 +93,11 @@ impl StateFolder {
     pub fn read(disk: &Arc<dyn Disk>, path: &Path) -> StateFolder {
         StateFolder {
             kind: StateKind::Disk,
-            memory: 64 << 20,
-            shards: 1,
-            folder: RunFolder::beside(Arc::clone(disk), path),
             shares: Shares {
                 memory: 64 << 20,
                 shards: 1,
             },
-            folder: RunFolder::open(Arc::clone(disk), path)?,
+            folder: RunFolder::beside(Arc::clone(disk), path),
             soon: Worker::inline(),
             merges: Worker::inline(),
         }
