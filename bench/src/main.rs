@@ -14,6 +14,7 @@ mod measure;
 mod pin;
 mod program;
 mod served;
+mod size;
 mod table;
 #[path = "../../tests/support/trial/mod.rs"]
 mod trial;
@@ -41,6 +42,8 @@ enum Command {
     Kill(kill::KillArgs),
     /// How long the answer about one URL takes on a large crawl.
     Why(why::WhyArgs),
+    /// What the set of URLs, the queue and the commit cost as a crawl grows.
+    Size(size::SizeArgs),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Journal(args) => journal::run(&args),
         Command::Kill(args) => kill::run(&args),
         Command::Why(args) => why::run(&args),
+        Command::Size(args) => size::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
-use rhumb_frontier::Queued;
+use rhumb_frontier::{ByFingerprint, Queued};
 use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{Admission, Admitted, Fate, Position, Record, Seed};
 use rhumb_url::{KeyedUrl, UrlKey};
@@ -39,7 +39,7 @@ struct Asked {
 pub struct Admissions {
     pub seen: RefCell<Box<dyn Keys + Send>>,
     pub settled: RefCell<Settled>,
-    asked: RefCell<HashMap<u64, Asked>>,
+    asked: RefCell<HashMap<u64, Asked, ByFingerprint>>,
     tokens: Cell<u64>,
 }
 

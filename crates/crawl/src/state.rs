@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rhumb_store::Disk;
 use rhumb_store::runs::{
-    Compression, FilterOn, KeyRunState, KeySet, KeySetConfig, Keys, MemoryKeys, MemoryTable,
-    RunFolder, RunState, RunTable, RunsError, Table, TableConfig, Worker,
+    KeyRunState, KeySet, Keys, MemoryKeys, MemoryTable, RunFolder, RunState, RunTable, RunsError,
+    Table, TableConfig, Worker,
 };
 
 use crate::config::Config;
 use crate::manifest::{Manifest, first_lane};
+use crate::shares::Shares;
 
 /// Where the state of a crawl is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,17 +43,6 @@ impl std::str::FromStr for StateKind {
     }
 }
 
-/// Hundredths of `memory` for each part of the state. The rest is for heads,
-/// pages under way and the program itself.
-mod share {
-    pub const SEEN: u64 = 45;
-    pub const QUEUE: u64 = 20;
-    pub const ROWS: u64 = 4;
-    pub const CONTENT: u64 = 6;
-    pub const INDEX: u64 = 8;
-    pub const SEEDS: u64 = 1;
-}
-
 /// A shard's share of the state.
 pub struct ShardTables {
     pub seen: Box<dyn Keys + Send>,
@@ -71,8 +61,7 @@ pub struct ViewTables {
 #[derive(Clone)]
 pub struct StateFolder {
     kind: StateKind,
-    memory: u64,
-    shards: usize,
+    shares: Shares,
     folder: RunFolder,
     soon: Worker,
     merges: Worker,
@@ -89,8 +78,10 @@ impl StateFolder {
         let threads = |name| Worker::start(name, bell.clone()).map_err(RunsError::io(path));
         Ok(StateFolder {
             kind: config.state,
-            memory: config.memory.0,
-            shards: config.threads.max(1),
+            shares: Shares {
+                memory: config.memory.0,
+                shards: config.threads.max(1),
+            },
             folder: RunFolder::open(Arc::clone(disk), path)?,
             soon: threads("state")?,
             merges: threads("merge")?,
@@ -102,8 +93,10 @@ impl StateFolder {
     pub fn read(disk: &Arc<dyn Disk>, path: &Path) -> StateFolder {
         StateFolder {
             kind: StateKind::Disk,
-            memory: 64 << 20,
-            shards: 1,
+            shares: Shares {
+                memory: 64 << 20,
+                shards: 1,
+            },
             folder: RunFolder::beside(Arc::clone(disk), path),
             soon: Worker::inline(),
             merges: Worker::inline(),
@@ -128,8 +121,8 @@ impl StateFolder {
                 rows: Box::new(MemoryTable::new()),
             });
         }
-        let from = first_lane(shard, self.shards).unwrap_or(u64::MAX);
-        let to = first_lane(shard + 1, self.shards);
+        let from = first_lane(shard, self.shares.shards).unwrap_or(u64::MAX);
+        let to = first_lane(shard + 1, self.shares.shards);
         let (first_key, last_key) = (
             u128::from(from) << 64,
             to.map_or(u128::MAX, |to| (u128::from(to) << 64) - 1),
@@ -151,54 +144,25 @@ impl StateFolder {
         }
         let seen = KeySet::open(
             &self.folder,
-            KeySetConfig::within(self.share(share::SEEN) / self.shards),
+            self.shares.seen(),
             self.soon.clone(),
             self.merges.clone(),
             &seen,
         )?;
-        let compressed = TableConfig {
-            compression: Compression::Zstd(1),
-            filter: FilterOn::Prefix(8),
-            ..self.config("queue", self.share(share::QUEUE) / self.shards)
-        };
-        let plain = self.config("rows", self.share(share::ROWS) / self.shards);
         Ok(ShardTables {
             seen: Box::new(seen),
-            queue: self.table(compressed, &queue)?,
-            rows: self.table(plain, &rows)?,
+            queue: self.table(self.shares.queue(), &queue)?,
+            rows: self.table(self.shares.rows(), &rows)?,
         })
     }
 
     pub fn views(&self, manifest: &Manifest) -> Result<ViewTables, RunsError> {
         let views = &manifest.views;
-        // The index is asked only by people: it needs no filters.
-        let index = TableConfig {
-            filter: FilterOn::Nothing,
-            ..self.config("index", self.share(share::INDEX))
-        };
-        let content = self.config("content", self.share(share::CONTENT));
-        let seeds = self.config("seeds", self.share(share::SEEDS));
         Ok(ViewTables {
-            content: self.table(content, &views.content)?,
-            index: self.table(index, &views.index)?,
-            seeds: self.table(seeds, &views.seeds)?,
+            content: self.table(self.shares.content(), &views.content)?,
+            index: self.table(self.shares.index(), &views.index)?,
+            seeds: self.table(self.shares.seeds(), &views.seeds)?,
         })
-    }
-
-    fn share(&self, hundredths: u64) -> usize {
-        (self.memory / 100 * hundredths) as usize
-    }
-
-    /// A table that stays within so many bytes of memory: one buffer that is
-    /// filled, those being written, filters and fences.
-    fn config(&self, kind: &str, bytes: usize) -> TableConfig {
-        TableConfig {
-            buffer_bytes: (bytes / 4).max(64 << 10),
-            waiting_bytes: bytes / 4,
-            filter_bytes: bytes / 4,
-            index_bytes: bytes / 8,
-            ..TableConfig::new(kind)
-        }
     }
 
     fn table(&self, config: TableConfig, runs: &[RunState]) -> Result<Box<dyn Table>, RunsError> {

@@ -84,7 +84,7 @@ impl Frontier {
         let Some(lane) = self.lanes.get(&id) else {
             return;
         };
-        let next = lane.head.keys().next().copied().or(lane.beyond);
+        let next = lane.head.front().map(|item| item.place).or(lane.beyond);
         if lane.next_allowed_at > now || lane.failures > 0 {
             self.save_row(id);
         }
@@ -125,7 +125,7 @@ impl Frontier {
                 beyond = Some(item.place);
                 return false;
             }
-            head.insert(item.place, item);
+            head.push_back(item);
             true
         })?;
         lane.beyond = beyond;

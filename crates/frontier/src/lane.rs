@@ -1,7 +1,7 @@
 //! A lane: the URLs that wait for one host name, whatever their scheme and
 //! port. HTTP and HTTPS of a name share a lane, and so share their pace.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub struct Queued {
 /// A lane on the bench.
 #[derive(Default)]
 pub(crate) struct Lane {
-    /// The first of its URLs.
-    pub head: BTreeMap<Place, Queued>,
+    /// The first of its URLs, in order.
+    pub head: VecDeque<Queued>,
     /// From this place on its URLs are only on disk.
     pub beyond: Option<Place>,
     /// Turns under way.
@@ -78,11 +78,18 @@ impl Lane {
         if self.beyond.is_some_and(|beyond| item.place >= beyond) {
             return;
         }
-        self.head.insert(item.place, item);
+        // What comes later mostly belongs behind.
+        match self.head.back().is_none_or(|last| last.place < item.place) {
+            true => self.head.push_back(item),
+            false => {
+                let at = self.head.partition_point(|known| known.place < item.place);
+                self.head.insert(at, item);
+            }
+        }
         if self.head.len() > most
-            && let Some((place, _)) = self.head.pop_last()
+            && let Some(last) = self.head.pop_back()
         {
-            self.beyond = Some(place);
+            self.beyond = Some(last.place);
         }
     }
 }

@@ -13,19 +13,47 @@ use rhumb_url::{Url, UrlKey};
 
 use crate::lane::{LaneId, Place, Queued};
 
-const KEY: usize = 24;
-
 pub struct UrlQueue {
     table: Box<dyn Table>,
     value: Vec<u8>,
 }
 
-fn key_of(lane: LaneId, place: Place) -> [u8; KEY] {
-    let mut key = [0; KEY];
-    key[..8].copy_from_slice(&lane.0.to_be_bytes());
-    key[8..16].copy_from_slice(&place.priority.to_be_bytes());
-    key[16..].copy_from_slice(&place.sequence.to_be_bytes());
-    key
+/// Priorities below this are one byte of the key. Then a key is 16 bytes, of
+/// which the store can compare all as one number.
+const SHORT: u64 = 0xff;
+/// More URLs than seven bytes can count are never admitted.
+const SEQUENCE_BYTES: usize = 7;
+const LONGEST: usize = 8 + 1 + 8 + SEQUENCE_BYTES;
+
+/// ```text
+/// lane 8 · priority 1 (255: eight bytes of it follow) · sequence 7
+/// ```
+struct QueueKey {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl std::ops::Deref for QueueKey {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+fn key_of(lane: LaneId, place: Place) -> QueueKey {
+    let mut bytes = [0; LONGEST];
+    bytes[..8].copy_from_slice(&lane.0.to_be_bytes());
+    bytes[8] = place.priority.min(SHORT) as u8;
+    let mut at = 9;
+    if place.priority >= SHORT {
+        bytes[9..17].copy_from_slice(&place.priority.to_be_bytes());
+        at = 17;
+    }
+    let length = at + SEQUENCE_BYTES;
+    let sequence = place.sequence.to_be_bytes();
+    bytes[at..length].copy_from_slice(&sequence[8 - SEQUENCE_BYTES..]);
+    QueueKey { bytes, length }
 }
 
 /// The first key behind a lane; empty behind the last.
@@ -35,12 +63,22 @@ fn end_of(lane: LaneId) -> Vec<u8> {
 }
 
 fn parse_key(key: &[u8]) -> Option<(LaneId, Place)> {
-    let part = |at: usize| Some(u64::from_be_bytes(*key.get(at..)?.first_chunk()?));
-    let place = Place {
-        priority: part(8)?,
-        sequence: part(16)?,
+    let (lane, rest) = key.split_first_chunk()?;
+    let (&short, rest) = rest.split_first()?;
+    let (priority, rest) = match u64::from(short) {
+        SHORT => {
+            let (long, rest) = rest.split_first_chunk()?;
+            (u64::from_be_bytes(*long), rest)
+        }
+        short => (short, rest),
     };
-    Some((LaneId(part(0)?), place))
+    let mut sequence = [0; 8];
+    sequence[8 - SEQUENCE_BYTES..].copy_from_slice(rest.first_chunk::<SEQUENCE_BYTES>()?);
+    let place = Place {
+        priority,
+        sequence: u64::from_be_bytes(sequence),
+    };
+    Some((LaneId(u64::from_be_bytes(*lane)), place))
 }
 
 impl UrlQueue {
@@ -136,4 +174,28 @@ fn decode(lane: LaneId, place: Place, value: &[u8]) -> Result<Queued, Malformed>
         url: Url::from_normal(cursor.text()?).map_err(|_| Malformed)?,
         via: Arc::from(cursor.text()?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_order_as_lanes_and_places_do_and_can_be_read_back() {
+        let numbers = [0, 1, 7, 254, 255, 256, 70_000, u64::MAX - 9, u64::MAX];
+        let sequences = [0, 1, 255, 256, 1 << 55];
+        let mut last: Option<QueueKey> = None;
+        for lane in numbers.map(LaneId) {
+            for priority in numbers {
+                for sequence in sequences {
+                    let place = Place { priority, sequence };
+                    let key = key_of(lane, place);
+                    assert_eq!(parse_key(&key), Some((lane, place)));
+                    assert!(last.is_none_or(|last| *last < *key));
+                    assert!(end_of(lane).is_empty() || *key < *end_of(lane));
+                    last = Some(key);
+                }
+            }
+        }
+    }
 }

@@ -145,7 +145,7 @@ impl Frontier {
     pub fn pop(&mut self, turn: &Turn) -> Result<Option<Queued>, RunsError> {
         self.refill(turn.lane)?;
         let lane = self.lanes.get_mut(&turn.lane);
-        let Some((_, item)) = lane.and_then(|lane| lane.head.pop_first()) else {
+        let Some(item) = lane.and_then(|lane| lane.head.pop_front()) else {
             return Ok(None);
         };
         self.out.insert(item.key, (item.url.clone(), item.place));

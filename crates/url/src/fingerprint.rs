@@ -54,6 +54,7 @@ pub struct KeyedUrl {
 
 /// Makes keys, and remembers the name it saw last: most links of a page lead
 /// to the name of the link before.
+#[derive(Clone)]
 pub struct Keyer {
     print: Fingerprinter,
     name: String,

@@ -181,6 +181,12 @@ impl KeySet {
         1 + self.frozen.len() + self.clearing.len() + self.spare.len()
     }
 
+    /// Whether the workers have something of this set to do.
+    pub fn is_busy(&self) -> bool {
+        let at_work = self.batch.is_some() || self.flushing.is_some() || self.merging.is_some();
+        at_work || !self.frozen.is_empty() || !matches!(self.growth, Growth::Idle)
+    }
+
     /// How many runs there are.
     pub fn runs(&self) -> usize {
         self.runs.len()
