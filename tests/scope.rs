@@ -106,6 +106,9 @@ fn breadth_first_and_depth_first_visit_the_same_in_another_order() {
             "host",
             "--order",
             order,
+            // Time for a page's links to be committed before the next visit.
+            "--delay",
+            "20ms",
             "--connections",
             "1",
             "--threads",

@@ -133,7 +133,7 @@ impl State {
     }
 
     fn offer(&mut self, links: Vec<KeyedUrl>, finding: Finding) {
-        let keys = links.iter().map(|link| key_of(link));
+        let keys = links.iter().map(key_of);
         self.keys.clear();
         self.keys.extend(keys);
         let first = self.tokens;

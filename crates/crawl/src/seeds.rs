@@ -137,11 +137,16 @@ impl SeedSource {
 /// The seeds of one source, line by line.
 fn seed_lines(mut input: Box<dyn BufRead + Send>) -> impl Iterator<Item = io::Result<SeedLine>> {
     let mut buffer = Vec::new();
+    let mut failed = false;
     std::iter::from_fn(move || {
-        loop {
+        while !failed {
             buffer.clear();
             match read_line(&mut *input, &mut buffer) {
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    // It would fail again, for ever.
+                    failed = true;
+                    return Some(Err(error));
+                }
                 Ok(false) => return None,
                 Ok(true) => {}
             }
@@ -154,6 +159,7 @@ fn seed_lines(mut input: Box<dyn BufRead + Send>) -> impl Iterator<Item = io::Re
                 }));
             }
         }
+        None
     })
 }
 
@@ -193,5 +199,17 @@ mod tests {
             ["http://a.test/", "http://b.test/x", "http://c.test/"]
         );
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = [
+            SeedSource::Given("http://a.test/".to_owned()),
+            SeedSource::File(folder.path().to_owned()),
+        ];
+        let seeds: Vec<_> = Seeds::open(&sources).unwrap().urls().take(5).collect();
+        assert_eq!(seeds.len(), 2);
+        assert!(seeds[0].is_ok() && seeds[1].is_err());
     }
 }
