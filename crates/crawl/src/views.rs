@@ -53,6 +53,8 @@ struct Inner {
     documents: u64,
     memo: Box<[u64]>,
     value: Vec<u8>,
+    /// Why background work failed.
+    failed: Option<String>,
 }
 
 pub struct Views {
@@ -71,6 +73,7 @@ impl Views {
                 documents: part.documents,
                 memo: vec![0; MEMO].into_boxed_slice(),
                 value: Vec::new(),
+                failed: None,
             }),
         }
     }
@@ -148,11 +151,15 @@ impl Views {
         Ok(())
     }
 
+    /// Several threads call this: each hears what failed first.
     pub fn tend(&self) -> Result<(), RunsError> {
-        let tables = &mut self.lock().tables;
-        tables.content.tend()?;
-        tables.index.tend()?;
-        tables.seeds.tend()
+        let mut inner = self.lock();
+        if let Some(reason) = &inner.failed {
+            return Err(RunsError::Before(reason.clone()));
+        }
+        let tended = inner.tend();
+        inner.failed = tended.as_ref().err().map(ToString::to_string);
+        tended
     }
 
     pub fn is_congested(&self) -> bool {
@@ -199,6 +206,12 @@ fn counts(visit: &Visit) -> bool {
 }
 
 impl Inner {
+    fn tend(&mut self) -> Result<(), RunsError> {
+        self.tables.content.tend()?;
+        self.tables.index.tend()?;
+        self.tables.seeds.tend()
+    }
+
     fn enter(&mut self, seed: u64, position: Position, record: &Record) -> Result<(), RunsError> {
         match record {
             Record::Seed(given) => {

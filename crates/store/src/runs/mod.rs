@@ -31,6 +31,9 @@ pub enum RunsError {
     Damaged { path: PathBuf, offset: u64 },
     #[error("state: a background job died")]
     Died,
+    /// What failed before, told again to whoever else asks.
+    #[error("{0}")]
+    Before(String),
 }
 
 impl RunsError {
