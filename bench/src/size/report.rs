@@ -46,7 +46,7 @@ impl Stretch {
         let (known, queued) = (state.known(), state.queued());
         let millions = |n: u64| n as f64 / 1e6;
         println!(
-            "{:>6.1} {:>6.1} {:>5} {:>6.1} | {:>9.2} {:>7.3} {:>6.3} | {:>6.1} {:>5.1} | {:>6.2} {:>6.1} | {:>5} {:>5} {:>5} | {:>7.1} {:>7.1} | {:>4.0} %",
+            "{:>6.1} {:>6.1} {:>5} {:>6.1} | {:>9.2} {:>7.3} {:>7.3} | {:>6.1} {:>5.1} | {:>6.2} {:>6.1} | {:>5} {:>5} {:>5} | {:>7.1} {:>7.1} | {:>4.0} %",
             millions(known),
             millions(queued),
             load.hosts() / 1000,
@@ -74,19 +74,19 @@ impl Stretch {
 
 pub fn print_header() {
     println!(
-        "   URLs (millions)         |  set and queue  load’s |    seconds   |   bytes in    |    MiB resident   | longest step, ms | answered"
+        "      URLs, millions       |   set and queue    load |   seconds    |   bytes in    |   MiB resident    | longest step ms | answered"
     );
     println!(
-        " known queued hosts  links | M links/s µs/link  µs/link |   wall  held |    set  queue |   now  peak  says |     all  undist. | at once"
+        " known queued hosts  links | M links/s µs/link µs/link |   wall  held |    set  queue |   now  peak  says |     all undist. | at once"
     );
 }
 
 pub const LEGEND: &str = "\
 Links per CPU-second and µs of CPU time per link of all threads, merges included, over the
 stretch since the line before; what it costs to make the links up and to measure stands in a
-column of its own and is not in them. Each stretch ends when all is answered, written and merged. Hosts in
-thousands. held: the caller held back because set or queue were congested. says: what set and
-queue account for. undist.: among steps in which no other thread was given the processor.";
+column of its own and is not in them. A stretch ends when all is answered, written and merged.
+Hosts in thousands. held: the caller held back because set or queue were congested. says: what
+set and queue account for. undist.: among steps in which no other thread had the processor.";
 
 /// What it costs to make a link up, and to measure.
 fn micros_of_load(load: &Load) -> f64 {

@@ -86,13 +86,15 @@ impl KeySetConfig {
     /// Settings that keep a set within so many bytes of memory.
     pub fn within(bytes: usize) -> KeySetConfig {
         // Three tables (live, written, cleared) and the keys of one, sorted:
-        // three eighths. Three lists of keys asked for: an eleventh. The
-        // filter and the one before it: a half, nearly.
+        // three eighths. Three lists of keys asked for: a fortieth. (Larger
+        // batches are cheaper by the key, but a host's links are asked for
+        // again and again until the first answer is known.) The filter and
+        // the one before it: eleven twentieths.
         let slots = previous_power_of_two((bytes / 10 / 16).clamp(1 << 8, 1 << 21));
-        let confirm_keys = (bytes / 800).clamp(1 << 8, 1 << 20);
+        let confirm_keys = (bytes / 3_200).clamp(1 << 8, 1 << 20);
         KeySetConfig {
             buffer_keys: slots / 4 * 3 - 4,
-            filter_bytes: bytes / 8 * 3,
+            filter_bytes: bytes / 16 * 7,
             cache_keys: previous_power_of_two((bytes / 48 / 16).clamp(16, 1 << 18)),
             confirm_keys,
             confirm_after: Duration::from_secs(1),
