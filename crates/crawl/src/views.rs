@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
 use rhumb_store::runs::{RunsError, Snapshot};
 use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
-use xxhash_rust::xxh3::xxh3_128_with_seed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::manifest::{Mark, Marks, ViewsPart};
 use crate::state::ViewTables;
@@ -291,19 +291,22 @@ impl Inner {
     }
 }
 
+/// Bytes that a link takes where it is hashed, mostly.
+const TYPICAL_LINK: usize = 96;
+
 /// A fingerprint of a visit's links: equal when every link leads to the same
 /// place with the same fate and anchor.
 pub fn links_print(visit: &Visit) -> u64 {
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    let mut bytes = Vec::with_capacity(visit.links.len() * TYPICAL_LINK);
     for link in &visit.links {
-        hash.update(&[link.kind]);
-        hash.update(&link.fate.code().to_le_bytes());
+        bytes.push(link.kind);
+        bytes.extend_from_slice(&link.fate.code().to_le_bytes());
         for text in [&link.url, &link.rel, &link.anchor] {
-            hash.update(&(text.len() as u32).to_le_bytes());
-            hash.update(text.as_bytes());
+            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
         }
     }
-    hash.digest()
+    xxh3_64(&bytes)
 }
 
 fn index_key(seed: u64, text: &str, of: Mention) -> [u8; 17] {
