@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::support::request_log::asked;
 use crate::support::simulated::assert_same;
-use crate::support::{Simulated, figure, run, run_with, urls};
+use crate::support::{Done, Running, Simulated, figure, run, run_with, urls, wait_for};
 
 const LINES: usize = 10_000;
 
@@ -69,4 +70,101 @@ fn many_mistakes_are_counted_and_not_told_one_by_one() {
     assert_eq!(figure(&done.json(), "fetched"), 1);
     done.assert_stderr_has("passed over 500 lines");
     assert!(done.stderr.lines().count() < 20, "{}", done.stderr);
+}
+
+/// A crawl with seeds from a standard input on which one came, and then
+/// nothing: the seed has been asked for when this returns.
+fn crawl_with_silent_input(web: &Simulated, more: &[&str]) -> Running {
+    let mut args = args(web, "-");
+    args.extend(more.iter().map(|arg| (*arg).to_owned()));
+    let mut running = Running::start(args);
+    running.tell(&web.truth.seed_url);
+    wait_for_request(web, &web.truth.seed_url);
+    running
+}
+
+fn wait_for_request(web: &Simulated, url: &str) {
+    wait_for("a request", || {
+        let asked = asked(web, &web.requests());
+        asked.iter().any(|asked| asked == url).then_some(())
+    });
+}
+
+/// The end of a crawl whose standard input stays open.
+fn end_of(mut running: Running) -> Done {
+    wait_for("the end", || running.has_ended().then_some(()));
+    running.wait()
+}
+
+#[test]
+fn visits_begin_while_seeds_are_still_to_come() {
+    let web = Simulated::new(20, 200, 74);
+    let mut running = crawl_with_silent_input(&web, &["--threads", "2"]);
+    // All that came is done, and the crawl waits for more.
+    for url in &web.truth.pages[..5] {
+        running.tell(url);
+        wait_for_request(&web, url);
+    }
+    assert!(!running.has_ended());
+    let done = running.wait().expect_code(0);
+    assert_eq!(done.json()["ending"], "finished");
+    let mut wanted: BTreeSet<String> = web.truth.pages[..5].iter().cloned().collect();
+    wanted.insert(web.truth.seed_url.clone());
+    assert_same("fetched", &urls(&web.dir("crawl"), "fetched"), &wanted);
+    assert_same("asked for", &asked(&web, &web.requests()), &wanted);
+}
+
+#[test]
+fn a_crawl_ends_while_its_standard_input_is_silent() {
+    let web = Simulated::new(5, 50, 75);
+    let running = crawl_with_silent_input(&web, &[]);
+    running.signal("INT");
+    let done = end_of(running).expect_code(130);
+    assert_eq!(done.json()["ending"], "interrupted");
+    done.assert_stderr_has("before all seeds were read");
+
+    let web = Simulated::new(5, 50, 76);
+    let running = crawl_with_silent_input(&web, &[]);
+    web.ask("stop", "crawl", &[]).expect_code(0);
+    assert_eq!(end_of(running).expect_code(0).json()["ending"], "stopped");
+
+    let web = Simulated::new(5, 50, 77);
+    let running = crawl_with_silent_input(&web, &["--max-time", "2s"]);
+    let done = end_of(running).expect_code(0);
+    assert_eq!(done.json()["ending"], "time-limit");
+    // What was handed over is in the journal: nothing is asked for again.
+    let again = run_with(args(&web, "-"), web.truth.seed_url.as_bytes());
+    assert_eq!(figure(&again.expect_code(0).json(), "fetched_this_run"), 0);
+}
+
+#[test]
+fn a_crawl_goes_on_while_its_standard_input_is_silent() {
+    let web = Simulated::new(10, 100, 78);
+    web.crawl("crawl", &["--max-pages", "5"]).expect_code(0);
+    let args = web.go_on_args("crawl", &["--max-pages", "none", "--seeds", "-"]);
+    let mut running = Running::start(args);
+    let last = web.to_ask().len();
+    wait_for("all pages", || {
+        let asked = asked(&web, &web.requests());
+        (asked.len() >= last).then_some(())
+    });
+    assert!(!running.has_ended());
+    web.assert_counts_are_the_truth(&running.wait().expect_code(0));
+}
+
+#[test]
+fn all_seeds_of_a_file_are_known_before_the_first_visit() {
+    // Links lead from each of these pages to others of them. As seeds they are
+    // no step away, whoever links to them, and what they link to is one.
+    let web = Simulated::new(40, 2_000, 79);
+    let list = web.dir("list.txt");
+    std::fs::write(&list, web.truth.pages.join("\n")).expect("a file");
+    let mut args = args(&web, &list.display().to_string());
+    args.extend(["--threads", "2"].map(str::to_owned));
+    run(args).expect_code(0);
+    for url in web.truth.pages.iter().step_by(100) {
+        let why = web.ask("why", "crawl", &[url, "--json"]).expect_code(0);
+        assert_eq!(why.json()["visits"][0]["depth"], 0, "{url}");
+        assert!(why.json()["seed"].is_object(), "{url}");
+    }
 }

@@ -11,12 +11,16 @@ use std::sync::mpsc::SyncSender;
 use rhumb_frontier::{ByFingerprint, Queued};
 use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{Admission, Admitted, Fate, Position, Record, Seed};
-use rhumb_url::{KeyedUrl, UrlKey};
+use rhumb_url::{KeyedUrl, Keyer, UrlKey};
 
+use crate::door::SeedBatch;
 use crate::exchange::LinkBatch;
 use crate::manifest::Mark;
 use crate::settled::Settled;
 use crate::shard::Shard;
+
+/// Batches of seeds taken in before the other work gets its turn.
+const SEED_BATCHES_AT_A_TIME: usize = 16;
 
 /// Who named some URLs.
 struct Finding {
@@ -77,8 +81,27 @@ impl Shard {
         self.shared.pending.done(1);
     }
 
-    /// Seeds, a message of one piece of pending work.
-    pub fn offer_seeds(&self, urls: Vec<KeyedUrl>, taken: Option<SyncSender<()>>) {
+    /// Take in seeds that were handed over, as far as there is room for them.
+    /// `true` if there are more.
+    pub fn take_in_seeds(&self) -> bool {
+        let door = &self.shared.doors[self.id];
+        for _ in 0..SEED_BATCHES_AT_A_TIME {
+            // Each of these rings the bell when it is over. Nothing is
+            // admitted before the mark of a checkpoint has been told.
+            if self.freezing.is_marking() || self.is_congested() || self.committer.is_behind() {
+                return false;
+            }
+            match door.take_seeds() {
+                Some(batch) => self.offer_seeds(batch),
+                None => return false,
+            }
+        }
+        door.has_seeds()
+    }
+
+    fn offer_seeds(&self, SeedBatch { urls, taken }: SeedBatch) {
+        let mut keyer = Keyer::new(self.shared.print);
+        let urls = urls.into_iter().map(|url| keyer.keyed(url)).collect();
         let finding = Finding {
             source: None,
             via: Arc::from(""),

@@ -96,6 +96,12 @@ impl Committer {
         self.queue.put(Work::Mark, 0, GROUP_BYTES);
     }
 
+    /// So much waits that no seeds should be taken in: unlike visits they
+    /// hold no permits, and they come as fast as a disk can be read.
+    pub fn is_behind(&self) -> bool {
+        self.queue.bytes() >= MOST_BYTES
+    }
+
     pub fn record(&self, record: Record) {
         self.queue
             .put(Work::Record(record), RECORD_BYTES, GROUP_BYTES);
@@ -264,8 +270,11 @@ impl Commit<'_> {
                 });
             }
         }
-        if !visits.is_empty() {
-            self.shared.doors[self.shard].put(Message::Committed(visits));
+        let door = &self.shared.doors[self.shard];
+        match visits.is_empty() {
+            // The shard may wait for room.
+            true => door.bell.notify_one(),
+            false => door.put(Message::Committed(visits)),
         }
         Ok(())
     }

@@ -47,6 +47,11 @@ impl CommitQueue {
         }
     }
 
+    /// What the work that waits weighs.
+    pub fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
     /// No more work will be put.
     pub fn hang_up(&self) {
         self.lock().hung_up = true;

@@ -23,7 +23,7 @@ pub enum Ending {
 
 #[derive(Default)]
 pub struct Control {
-    /// The seeds have been read: visits may begin.
+    /// Enough seeds have been read: visits may begin.
     open: AtomicBool,
     paused: AtomicBool,
     disk_full: AtomicBool,
@@ -36,6 +36,10 @@ pub struct Control {
 impl Control {
     pub fn open(&self) {
         self.open.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_closed(&self) -> bool {
+        !self.open.load(Ordering::SeqCst)
     }
 
     pub fn pause(&self, paused: bool) {
@@ -56,10 +60,7 @@ impl Control {
 
     /// No visit may begin now.
     pub fn holds(&self) -> bool {
-        !self.open.load(Ordering::SeqCst)
-            || self.is_paused()
-            || self.is_disk_full()
-            || self.is_ending()
+        self.is_closed() || self.is_paused() || self.is_disk_full() || self.is_ending()
     }
 
     /// The first reason given is the one that counts, but for a failure: it

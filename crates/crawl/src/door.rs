@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rhumb_frontier::LaneId;
@@ -41,11 +41,6 @@ pub enum Message {
         address: IpAddr,
         earliest: Duration,
     },
-    Seeds {
-        urls: Vec<Url>,
-        /// Told once the seeds are in the journal.
-        taken: Option<SyncSender<()>>,
-    },
     /// Send the URLs that wait, or those in flight, in pieces.
     List {
         in_flight: bool,
@@ -53,43 +48,52 @@ pub enum Message {
     },
 }
 
-/// How many messages may wait before whoever reads seeds has to.
+/// Seeds that travel together: one piece of pending work.
+pub struct SeedBatch {
+    pub urls: Vec<Url>,
+    /// Told once the seeds are in the journal.
+    pub taken: Option<SyncSender<()>>,
+}
+
+/// How many batches may wait before whoever reads seeds has to.
 const ROOM_FOR_SEEDS: usize = 64;
 
 #[derive(Default)]
 pub struct Door {
     inbox: Mutex<VecDeque<Message>>,
-    room: Condvar,
+    /// Apart from the rest: a shard may have to let them wait.
+    seeds: Mutex<VecDeque<SeedBatch>>,
     pub bell: Notify,
 }
 
 impl Door {
     pub fn put(&self, message: Message) {
-        self.lock().push_back(message);
-        self.bell.notify_one();
-    }
-
-    /// Put seeds in; waits while the shard is behind.
-    pub fn put_seeds(&self, urls: Vec<Url>, taken: Option<SyncSender<()>>) {
-        let mut inbox = self.lock();
-        while inbox.len() >= ROOM_FOR_SEEDS {
-            inbox = self
-                .room
-                .wait(inbox)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        inbox.push_back(Message::Seeds { urls, taken });
-        drop(inbox);
+        lock(&self.inbox).push_back(message);
         self.bell.notify_one();
     }
 
     pub fn take_all(&self) -> VecDeque<Message> {
-        let taken = std::mem::take(&mut *self.lock());
-        self.room.notify_all();
-        taken
+        std::mem::take(&mut *lock(&self.inbox))
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn put_seeds(&self, batch: SeedBatch) {
+        lock(&self.seeds).push_back(batch);
+        self.bell.notify_one();
     }
+
+    pub fn has_room_for_seeds(&self) -> bool {
+        lock(&self.seeds).len() < ROOM_FOR_SEEDS
+    }
+
+    pub fn has_seeds(&self) -> bool {
+        !lock(&self.seeds).is_empty()
+    }
+
+    pub fn take_seeds(&self) -> Option<SeedBatch> {
+        lock(&self.seeds).pop_front()
+    }
+}
+
+fn lock<T>(queue: &Mutex<VecDeque<T>>) -> MutexGuard<'_, VecDeque<T>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use rhumb_store::{
     Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position,
     RealDisk, SystemClock, Timestamp, archive_epoch,
 };
-use rhumb_url::{Fingerprinter, Scope, Url};
+use rhumb_url::{Fingerprinter, Scope};
 
 use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
@@ -25,6 +25,7 @@ use crate::judge::LinkRules;
 use crate::manifest::{Manifest, Marks};
 use crate::preflight;
 use crate::recover::{Recovered, Recovery, ShardState, our_identity};
+use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
 use crate::shared::{Parts, Shared, dns_config, fetch_config};
 use crate::socket;
@@ -32,12 +33,7 @@ use crate::start::start_shard;
 use crate::state::{ShardTables, StateFolder, StateKind};
 use crate::summary::Summary;
 use crate::views::Views;
-use crate::watch::{watch, watch_disk};
-
-/// Seeds that travel to a shard together.
-const SEEDS_AT_A_TIME: usize = 512;
-/// Mistakes among the seeds that are told one by one.
-const MISTAKES_TOLD: u64 = 10;
+use crate::watch::watch;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -214,8 +210,8 @@ impl Crawl {
     }
 
     /// Crawl to the end, whichever comes.
-    pub fn run(self, seeds: Seeds, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
-        if self.is_new() && seeds.first().is_none() {
+    pub fn run(self, mut seeds: Seeds, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
+        if self.is_new() && seeds.has_end() && seeds.first().is_none() {
             return Err(CrawlError::NoSeeds);
         }
         self.run_shards(seeds, observer, true)
@@ -232,6 +228,7 @@ impl Crawl {
         observer: &mut dyn Observer,
         visits: bool,
     ) -> Result<Summary, CrawlError> {
+        let is_new = self.is_new();
         let Crawl {
             directory,
             handle,
@@ -240,8 +237,7 @@ impl Crawl {
         } = self;
         let shared = Arc::clone(handle.shared());
         let fetched_before = handle.snapshot().fetched;
-        // The seeds are work too, until they have all been handed over.
-        shared.pending.add(1);
+        let mut feed = SeedFeed::start(seeds, &shared)?;
         for gauges in &shared.counters.gauges {
             gauges.untaken.store(1, Ordering::Release);
         }
@@ -265,18 +261,13 @@ impl Crawl {
                 "no local socket, so other commands cannot ask this crawl: {error}"
             ));
         }
-        let bad_seeds = hand_over_seeds(&shared, seeds, observer);
-        shared.pending.done(1);
-        watch_disk(&handle, &directory, observer);
-        if visits {
-            shared.control.open();
-            shared.ring_all();
-        } else {
+        if !visits {
             wait_until_taken_in(&handle, &threads, observer);
             handle.end(Ending::Stopped);
         }
-        watch(&handle, &directory, &threads, observer);
+        watch(&handle, &directory, &threads, &mut feed, observer);
         drop(socket);
+        let (bad_seeds, without_seeds) = feed.finish(observer);
         let crashed = threads
             .into_iter()
             .map(JoinHandle::join)
@@ -289,6 +280,9 @@ impl Crawl {
             handle.end(Ending::Failed(error.to_string()));
         }
         let ending = shared.control.ending().unwrap_or(Ending::Finished);
+        if is_new && without_seeds && ending == Ending::Finished {
+            return Err(CrawlError::NoSeeds);
+        }
         Ok(Summary::new(
             directory.path().to_owned(),
             ending,
@@ -415,48 +409,4 @@ fn cut_archive(
         }
     }
     Ok(())
-}
-
-/// Stream the seeds to the shards that own them. Returns how many were none.
-fn hand_over_seeds(shared: &Shared, seeds: Seeds, observer: &mut dyn Observer) -> u64 {
-    let mut batches: Vec<Vec<Url>> = vec![Vec::new(); shared.shards()];
-    let mut bad = 0;
-    let send = |shard: usize, batch: &mut Vec<Url>| {
-        if !batch.is_empty() {
-            shared.pending.add(1);
-            shared.doors[shard].put_seeds(std::mem::take(batch), None);
-        }
-    };
-    let mut mistakes: Vec<String> = seeds.skipped().iter().map(ToString::to_string).collect();
-    let mut seeds = seeds.urls();
-    loop {
-        for mistake in mistakes.drain(..) {
-            bad += 1;
-            if bad <= MISTAKES_TOLD {
-                observer.note(&format!("passed over: {mistake}"));
-            }
-        }
-        if shared.control.is_ending() {
-            break;
-        }
-        match seeds.next() {
-            None => break,
-            Some(Err(error)) => mistakes.push(error.to_string()),
-            Some(Ok(url)) => {
-                shared.open_scope(&url);
-                let shard = shared.owner_of(&url);
-                batches[shard].push(url);
-                if batches[shard].len() >= SEEDS_AT_A_TIME {
-                    send(shard, &mut batches[shard]);
-                }
-            }
-        }
-    }
-    for (shard, batch) in batches.iter_mut().enumerate() {
-        send(shard, batch);
-    }
-    if bad > MISTAKES_TOLD {
-        observer.note(&format!("passed over {bad} lines of the seeds in all"));
-    }
-    bad
 }

@@ -9,6 +9,7 @@ use rhumb_url::Url;
 use crate::config::Config;
 use crate::control::Ending;
 use crate::counters::Snapshot;
+use crate::door::SeedBatch;
 use crate::shared::Shared;
 use crate::state::StateKind;
 
@@ -81,10 +82,15 @@ impl Handle {
         if shared.control.is_ending() {
             return false;
         }
-        shared.open_scope(&url);
-        shared.pending.add(1);
         let (taken, confirmed) = sync_channel(1);
-        shared.doors[shared.owner_of(&url)].put_seeds(vec![url], Some(taken));
+        let owner = shared.owner_of(&url);
+        shared.hand_over_seeds(
+            owner,
+            SeedBatch {
+                urls: vec![url],
+                taken: Some(taken),
+            },
+        );
         // A shard that has just left does not answer.
         confirmed.recv_timeout(SEED_PATIENCE).is_ok()
     }

@@ -33,6 +33,7 @@ mod preflight;
 mod reading;
 mod recover;
 mod robots;
+mod seed_feed;
 mod seeds;
 mod settled;
 mod shard;

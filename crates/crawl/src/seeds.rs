@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use rhumb_url::{Refusal, Url};
@@ -29,46 +30,40 @@ pub enum SeedError {
     NotAUrl { text: String, why: Refusal },
 }
 
-/// All seeds of a run. Opening it reads up to the first good one, so that
-/// what cannot work is known before a crawl directory is made.
+type SeedLines = Box<dyn Iterator<Item = Result<Url, SeedError>> + Send>;
+
+/// All seeds of a run, in two parts: those of inputs that can be read
+/// through, and those of inputs that may be slow or have no end.
 pub struct Seeds {
     first: Option<Url>,
-    rest: Box<dyn Iterator<Item = Result<Url, SeedError>> + Send>,
     /// Lines passed over before the first good one.
     skipped: Vec<SeedError>,
+    looked: bool,
+    pub(crate) bounded: SeedLines,
+    pub(crate) endless: Option<SeedLines>,
 }
 
 impl Seeds {
     pub fn open(sources: &[SeedSource]) -> Result<Seeds, SeedError> {
-        let mut inputs = Vec::new();
+        let (mut bounded, mut endless) = (Vec::new(), Vec::new());
         for source in sources {
             let input = source.open().map_err(|error| SeedError::Unreadable {
                 path: source.path(),
                 error,
             })?;
-            inputs.push((source.clone(), input));
-        }
-        let mut rest = inputs
-            .into_iter()
-            .flat_map(|(source, input)| seed_lines(input).map(move |line| source.check(line)));
-        let mut skipped = Vec::new();
-        let mut first = None;
-        for seed in rest.by_ref() {
-            match seed {
-                Ok(url) => {
-                    first = Some(url);
-                    break;
-                }
-                Err(error) => skipped.push(error),
-            }
-            if skipped.len() >= MAX_SKIPPED {
-                break;
+            match input.has_end {
+                true => bounded.push((source.clone(), input.lines)),
+                false => endless.push((source.clone(), input.lines)),
             }
         }
+        let has_end = endless.is_empty();
         Ok(Seeds {
-            first,
-            rest: Box::new(rest),
-            skipped,
+            bounded: Box::new(lines_of(bounded)),
+            endless: match has_end {
+                true => None,
+                false => Some(Box::new(lines_of(endless))),
+            },
+            ..Seeds::none()
         })
     }
 
@@ -76,12 +71,37 @@ impl Seeds {
     pub fn none() -> Seeds {
         Seeds {
             first: None,
-            rest: Box::new(std::iter::empty()),
             skipped: Vec::new(),
+            looked: false,
+            bounded: Box::new(std::iter::empty()),
+            endless: None,
         }
     }
 
-    pub fn first(&self) -> Option<&Url> {
+    /// Whether all of them can be read without waiting for anybody.
+    pub fn has_end(&self) -> bool {
+        self.endless.is_none()
+    }
+
+    /// The first good one, so that what cannot work is known before a crawl
+    /// directory is made. Waits for it, where seeds are still to come.
+    pub fn first(&mut self) -> Option<&Url> {
+        if !self.looked {
+            self.looked = true;
+            let endless = self.endless.iter_mut().flatten();
+            for seed in self.bounded.by_ref().chain(endless) {
+                match seed {
+                    Ok(url) => {
+                        self.first = Some(url);
+                        break;
+                    }
+                    Err(error) => self.skipped.push(error),
+                }
+                if self.skipped.len() >= MAX_SKIPPED {
+                    break;
+                }
+            }
+        }
         self.first.as_ref()
     }
 
@@ -90,9 +110,20 @@ impl Seeds {
         &self.skipped
     }
 
-    pub fn urls(self) -> impl Iterator<Item = Result<Url, SeedError>> {
-        self.first.map(Ok).into_iter().chain(self.rest)
+    /// What has been read to find the first one.
+    pub(crate) fn take_read(&mut self) -> impl Iterator<Item = Result<Url, SeedError>> + use<> {
+        let skipped = std::mem::take(&mut self.skipped).into_iter();
+        skipped.map(Err).chain(self.first.take().map(Ok))
     }
+}
+
+/// The seeds of some inputs, one after another.
+fn lines_of(
+    inputs: Vec<(SeedSource, Box<dyn BufRead + Send>)>,
+) -> impl Iterator<Item = Result<Url, SeedError>> + Send {
+    inputs
+        .into_iter()
+        .flat_map(|(source, input)| seed_lines(input).map(move |line| source.check(line)))
 }
 
 /// An input of which so many lines are no URLs is no list of seeds.
@@ -100,6 +131,9 @@ const MAX_SKIPPED: usize = 1000;
 
 /// A line longer than this is no URL; it is read over without being kept.
 const MAX_LINE: u64 = 16 << 10;
+
+/// Bytes of an input that are read at a time.
+const BUFFER: usize = 64 << 10;
 
 impl SeedSource {
     fn path(&self) -> PathBuf {
@@ -123,15 +157,39 @@ impl SeedSource {
 
     /// Open it, so that a file that cannot be read is told before anything
     /// else happens.
-    fn open(&self) -> io::Result<Box<dyn BufRead + Send>> {
+    fn open(&self) -> io::Result<Input> {
+        let read = |file: File| Box::new(BufReader::with_capacity(BUFFER, file));
         Ok(match self {
-            SeedSource::Given(text) => Box::new(io::Cursor::new(text.clone().into_bytes())),
+            SeedSource::Given(text) => Input {
+                has_end: true,
+                lines: Box::new(io::Cursor::new(text.clone().into_bytes())),
+            },
             SeedSource::File(path) => {
-                Box::new(BufReader::with_capacity(1 << 16, File::open(path)?))
+                let file = File::open(path)?;
+                Input {
+                    // A directory fails at the first read.
+                    has_end: file.metadata().is_ok_and(|m| m.is_file() || m.is_dir()),
+                    lines: read(file),
+                }
             }
-            SeedSource::Stdin => Box::new(BufReader::with_capacity(1 << 16, io::stdin())),
+            SeedSource::Stdin => {
+                // A descriptor of our own: whoever waits for it holds no lock
+                // that others of the process may need.
+                let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+                Input {
+                    has_end: file.metadata().is_ok_and(|m| m.is_file()),
+                    lines: read(file),
+                }
+            }
         })
     }
+}
+
+/// An open source.
+struct Input {
+    /// It is all there, and can be read through without waiting.
+    has_end: bool,
+    lines: Box<dyn BufRead + Send>,
 }
 
 /// The seeds of one source, line by line.
@@ -186,7 +244,7 @@ mod tests {
         let text = format!(
             "\u{feff}http://a.test/\r\n\n# no\n  b.test/x \nhttp://[\n{long}\nhttp://c.test/"
         );
-        let lines: Vec<SeedLine> = seed_lines(SeedSource::Given(text).open().unwrap())
+        let lines: Vec<SeedLine> = seed_lines(SeedSource::Given(text).open().unwrap().lines)
             .map(Result::unwrap)
             .collect();
         let good: Vec<&str> = lines
@@ -208,8 +266,12 @@ mod tests {
             SeedSource::Given("http://a.test/".to_owned()),
             SeedSource::File(folder.path().to_owned()),
         ];
-        let seeds: Vec<_> = Seeds::open(&sources).unwrap().urls().take(5).collect();
-        assert_eq!(seeds.len(), 2);
-        assert!(seeds[0].is_ok() && seeds[1].is_err());
+        let mut seeds = Seeds::open(&sources).unwrap();
+        assert!(seeds.has_end());
+        assert!(seeds.first().is_some());
+        let read: Vec<_> = seeds.take_read().collect();
+        assert!(matches!(read[..], [Ok(_)]));
+        let rest: Vec<_> = seeds.bounded.take(5).collect();
+        assert!(matches!(rest[..], [Err(_)]));
     }
 }

@@ -18,7 +18,7 @@ use rhumb_frontier::{Frontier, LaneId, RobotsRow};
 use rhumb_robots::Rules;
 use rhumb_store::runs::RunsError;
 use rhumb_store::{Control as ControlRecord, Position, Record, Visit};
-use rhumb_url::{Keyer, Url};
+use rhumb_url::Url;
 
 use crate::admission::Admissions;
 use crate::catch_up::CatchUp;
@@ -59,8 +59,6 @@ pub struct Shard {
     catching_up: RefCell<HashMap<usize, CatchUp>>,
     /// Journals of earlier runs whose links are not all taken in.
     tails: RefCell<VecDeque<(Tail, CatchUp)>>,
-    /// Seeds that came while nothing might be admitted.
-    held: RefCell<Vec<Message>>,
     /// What all handed to the commit thread before it left came to.
     marked: Cell<Option<Position>>,
     /// The disk failed: what is in flight cannot be committed any more.
@@ -111,7 +109,6 @@ impl Shard {
             max_turns: (share + extra).max(1),
             catching_up: RefCell::default(),
             tails: RefCell::new(tails.collect()),
-            held: RefCell::default(),
             marked: Cell::new(None),
             failed: Cell::new(false),
             shared,
@@ -130,7 +127,8 @@ impl Shard {
             if let Err(error) = self.tend() {
                 self.fail(&error.to_string());
             }
-            let more = self.take_in_links();
+            let more_seeds = self.take_in_seeds();
+            let more = self.take_in_links() || more_seeds;
             self.tend_checkpoint();
             if self.shared.control.is_ending() {
                 let since = *ending_since.get_or_insert_with(|| self.now());
@@ -214,7 +212,7 @@ impl Shard {
     }
 
     /// The state cannot take more for now.
-    fn is_congested(&self) -> bool {
+    pub fn is_congested(&self) -> bool {
         self.admissions.seen.borrow().is_congested() || self.frontier.borrow().is_congested()
     }
 
@@ -342,12 +340,7 @@ impl Shard {
     }
 
     fn read_inbox(&self) {
-        let held = match self.freezing.is_marking() {
-            true => Vec::new(),
-            false => self.held.take(),
-        };
-        let inbox = self.shared.doors[self.id].take_all();
-        for message in held.into_iter().chain(inbox) {
+        for message in self.shared.doors[self.id].take_all() {
             match message {
                 Message::Committed(visits) => {
                     visits.into_iter().for_each(|visit| self.apply(visit));
@@ -366,15 +359,6 @@ impl Shard {
                     address,
                     earliest,
                 } => self.take_seat(lane, address, earliest),
-                // Nothing is admitted before the mark has been told.
-                seeds @ Message::Seeds { .. } if self.freezing.is_marking() => {
-                    self.held.borrow_mut().push(seeds);
-                }
-                Message::Seeds { urls, taken } => {
-                    let mut keyer = Keyer::new(self.shared.print);
-                    let urls = urls.into_iter().map(|url| keyer.keyed(url)).collect();
-                    self.offer_seeds(urls, taken);
-                }
                 Message::List { in_flight, reply } => self.list(in_flight, &reply),
             }
         }

@@ -15,7 +15,7 @@ use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
 use crate::control::{Control, Pending};
 use crate::counters::Counters;
-use crate::door::Door;
+use crate::door::{Door, SeedBatch};
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
 use crate::notes::Notes;
@@ -155,10 +155,14 @@ impl Shared {
         self.print.partition(url.site()).shard(self.shards())
     }
 
-    /// A seed opens the scope to what it stands for.
-    pub fn open_scope(&self, seed: &Url) {
+    /// Give seeds to the shard that owns them. They open the scope to what
+    /// they stand for: all under one lock, which holds up whoever reads pages.
+    pub fn hand_over_seeds(&self, shard: usize, batch: SeedBatch) {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
-        scope.add_seed(seed);
+        batch.urls.iter().for_each(|seed| scope.add_seed(seed));
+        drop(scope);
+        self.pending.add(1);
+        self.doors[shard].put_seeds(batch);
     }
 
     /// Something changed that every shard should look at.

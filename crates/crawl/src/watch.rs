@@ -8,10 +8,13 @@ use rhumb_store::CrawlDirectory;
 use crate::control::Ending;
 use crate::engine::Observer;
 use crate::handle::Handle;
+use crate::seed_feed::SeedFeed;
 use crate::shared::Shared;
 
 /// How often the engine looks at the whole.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often, while visits wait for the seeds.
+const BEGIN_SOON: Duration = Duration::from_millis(1);
 /// How often it tells the observer, and looks at the disk.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
@@ -20,6 +23,7 @@ pub fn watch(
     handle: &Handle,
     directory: &CrawlDirectory,
     threads: &[JoinHandle<()>],
+    feed: &mut SeedFeed,
     observer: &mut dyn Observer,
 ) {
     let shared = handle.shared();
@@ -32,6 +36,9 @@ pub fn watch(
         if threads.iter().all(JoinHandle::is_finished) {
             return tell_notes(shared, observer);
         }
+        if !shared.control.is_ending() {
+            feed.hand_over(shared, observer);
+        }
         if let Some(ending) = reached_limit(handle) {
             handle.end(ending);
         }
@@ -42,7 +49,15 @@ pub fn watch(
             tell_notes(shared, observer);
             observer.progress(&handle.snapshot(), handle);
         }
-        std::thread::park_timeout(LOOK_EVERY);
+        if shared.control.is_closed() && feed.may_begin(shared) {
+            shared.control.open();
+            shared.ring_all();
+        }
+        match shared.control.is_ending() {
+            true => std::thread::park_timeout(LOOK_EVERY),
+            false if shared.control.is_closed() => feed.wait(BEGIN_SOON, shared, observer),
+            false => feed.wait(LOOK_EVERY, shared, observer),
+        }
     }
 }
 
@@ -74,7 +89,7 @@ fn reached_limit(handle: &Handle) -> Option<Ending> {
 }
 
 /// Pause below the low-water mark, go on above it.
-pub fn watch_disk(handle: &Handle, directory: &CrawlDirectory, observer: &mut dyn Observer) {
+fn watch_disk(handle: &Handle, directory: &CrawlDirectory, observer: &mut dyn Observer) {
     let shared = handle.shared();
     let Ok(free) = shared.disk.free_bytes(directory.path()) else {
         return;

@@ -17,8 +17,8 @@ use crate::signals::on_signals;
 
 pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let call = effective_config(None, &args.settings)?;
-    let seeds = open_seeds(&args)?;
-    let Some(dir) = choose_dir(&args, &call, &seeds) else {
+    let mut seeds = open_seeds(&args)?;
+    let Some(dir) = choose_dir(&args, &call, &mut seeds) else {
         return Err(no_seeds(&seeds));
     };
     let mut config = effective_config(Some(&dir), &args.settings)?;
@@ -72,7 +72,7 @@ fn no_seeds(seeds: &Seeds) -> Failure {
 
 /// The directory that was named, or that of the first seed, or this one if a
 /// crawl is in it.
-fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &Seeds) -> Option<PathBuf> {
+fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &mut Seeds) -> Option<PathBuf> {
     if let Some(dir) = &args.dir {
         return Some(dir.clone());
     }
