@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::support::odd_server::{OddServer, Reply};
-use crate::support::{Done, figure, run, urls};
+use crate::support::{Done, Running, figure, run, urls, wait_for};
 
 const HTML: &str = "200 OK\r\nContent-Type: text/html";
 
@@ -119,4 +119,31 @@ fn a_robots_txt_at_another_name_of_the_site_counts() {
     assert!(fetched.contains(&format!("{seed}allowed")), "{fetched:?}");
     assert!(urls(&dir, "refused").contains(&format!("{seed}forbidden")));
     assert!(moved.asked().iter().all(|asked| asked.path != "/forbidden"));
+}
+
+#[test]
+fn what_was_under_way_at_a_stop_is_still_to_be_done() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        "/" => page(&["/silent", "/a", "/b"]),
+        _ => Reply::Silence,
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let (seed, dir) = (
+        format!("http://{}/", server.address),
+        folder.path().join("crawl"),
+    );
+    let dir_text = dir.display().to_string();
+    let args = ["crawl", &seed, "--dir", &dir_text, "--json", "--quiet"];
+    let more = ["--delay", "0s", "--set", "stop_grace=0s"];
+    let running = Running::start(args.iter().chain(&more));
+    wait_for("a request without an answer", || {
+        let asked = server.asked();
+        asked.iter().any(|a| a.path == "/silent").then_some(())
+    });
+    let json = running.interrupt().expect_code(130).json();
+    assert_eq!(figure(&json, "fetched"), 1);
+    assert_eq!(figure(&json, "queued"), 3, "{json}");
+    assert_eq!(figure(&json, "in_flight"), 0);
+    assert_eq!(urls(&dir, "queued").len(), 3);
 }

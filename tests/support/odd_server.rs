@@ -13,6 +13,8 @@ pub enum Reply {
     Answer(&'static str, String),
     /// Close the connection without a word.
     Close,
+    /// Say nothing for as long as the client waits.
+    Silence,
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +83,7 @@ fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answers: &Answers) -> Op
         drop(log);
         match answers(&path) {
             Reply::Close => return None,
+            Reply::Silence => return lines.find_map(Result::err).map(drop),
             Reply::Answer(head, body) => {
                 let length = body.len();
                 let text = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}");

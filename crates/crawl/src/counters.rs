@@ -108,6 +108,8 @@ pub struct Snapshot {
     pub duplicates: u64,
     pub links: u64,
     pub urls_seen: u64,
+    /// URLs still to be visited; those under way are not among them, unless
+    /// the crawl has ended.
     pub queued: u64,
     /// Turns under way.
     pub in_flight: u64,

@@ -19,7 +19,7 @@ use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
 use crate::control::Ending;
 use crate::counters::{Counters, Snapshot};
-use crate::door::Door;
+use crate::door::{Door, Message};
 use crate::handle::Handle;
 use crate::judge::LinkRules;
 use crate::manifest::{Manifest, Marks};
@@ -276,6 +276,7 @@ impl Crawl {
         if crashed > 0 {
             return Err(CrawlError::Crashed);
         }
+        count_late_commits(&shared);
         if let Err(error) = store_last_checkpoint(&shared) {
             handle.end(Ending::Failed(error.to_string()));
         }
@@ -359,6 +360,24 @@ fn wait_until_taken_in(handle: &Handle, threads: &[JoinHandle<()>], observer: &m
     {
         observer.progress(&handle.snapshot(), handle);
         std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Visits that were written after their shard had left are true as well.
+fn count_late_commits(shared: &Shared) {
+    let counters = &shared.counters;
+    for (shard, door) in shared.doors.iter().enumerate() {
+        for message in door.take_all() {
+            let Message::Committed(visits) = message else {
+                continue;
+            };
+            for committed in visits {
+                counters.tallies[shard].apply(&committed.visit, committed.duplicate);
+                counters.gauges[shard]
+                    .queued
+                    .fetch_sub(1, Ordering::Relaxed);
+            }
+        }
     }
 }
 

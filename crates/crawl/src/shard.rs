@@ -150,7 +150,7 @@ impl Shard {
         if self.is_all_committed() && !self.failed.get() {
             self.leave().await;
         }
-        self.publish();
+        self.publish_last();
     }
 
     /// The last record, and the last checkpoint.
@@ -539,6 +539,16 @@ impl Shard {
             self.fail(&error.to_string());
         }
         let _ = reply.try_send(piece);
+    }
+
+    /// Nothing is under way any more: what was abandoned is still to be done.
+    fn publish_last(&self) {
+        let gauges = &self.shared.counters.gauges[self.id];
+        let left = self.frontier.borrow().counts().entries;
+        gauges.queued.store(left, Ordering::Relaxed);
+        for none in [&gauges.in_flight, &gauges.committing, &gauges.connections] {
+            none.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Show this shard's gauges.
