@@ -185,6 +185,7 @@ pub fn fetch_config(config: &Config) -> Result<FetchConfig, ConfigError> {
         total_timeout: config.total_timeout,
         max_body: config.max_body.0,
         max_header_bytes: config.max_header.0 as usize,
+        max_headers: config.max_headers,
         wanted,
         verify_tls: config.verify_tls,
         ..FetchConfig::default()

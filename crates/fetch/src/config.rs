@@ -19,6 +19,7 @@ pub struct FetchConfig {
     /// For the payload as received and for the decoded body, each.
     pub max_body: u64,
     pub max_header_bytes: usize,
+    /// Header fields of one response, within `max_header_bytes`.
     pub max_headers: usize,
     pub wanted: WantedTypes,
     /// Sent with every request; replaces a default header of the same name.
@@ -37,7 +38,7 @@ impl Default for FetchConfig {
             total_timeout: Duration::from_secs(300),
             max_body: 16 << 20,
             max_header_bytes: 128 << 10,
-            max_headers: 100,
+            max_headers: 512,
             wanted: WantedTypes::all(),
             headers: Vec::new(),
             verify_tls: true,

@@ -29,7 +29,7 @@ pub enum Failure {
     HeaderCut,
     #[error("not an HTTP/1 response: {0}")]
     Protocol(String),
-    #[error("the response header is too large")]
+    #[error("the response header is too long or has too many fields")]
     HeadersTooLarge,
     #[error("the URL cannot be asked for on this connection: {0}")]
     Unaskable(String),

@@ -181,6 +181,27 @@ fn endless_headers_are_refused() {
 }
 
 #[test]
+fn many_header_fields_are_read_up_to_the_limit() {
+    let get = |fields: usize, max_headers: usize| {
+        let lines: String = (0..fields).map(|n| format!("X-{n}: y\r\n")).collect();
+        let response = format!("HTTP/1.1 204 No Content\r\n{lines}\r\n");
+        let config = FetchConfig {
+            max_headers,
+            max_header_bytes: 1 << 20,
+            ..config()
+        };
+        run(fetch(config, response.as_bytes())).map(|document| document.headers.len())
+    };
+    let usual = FetchConfig::default().max_headers;
+    assert_eq!(get(500, usual), Ok(500));
+    assert_eq!(get(600, usual), Err(Failure::HeadersTooLarge));
+    assert_eq!(get(600, 600), Ok(600));
+    // Whatever was asked for, a server cannot make the program fail.
+    assert_eq!(get(30_000, usize::MAX), Err(Failure::HeadersTooLarge));
+    assert_eq!(get(16_000, usize::MAX), Ok(16_000));
+}
+
+#[test]
 fn endless_interim_responses_are_refused() {
     let failure = run(async {
         let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);

@@ -108,6 +108,7 @@ settings! {
         keep_alive: Duration = Duration::from_secs(15), "How long an idle connection is kept for its host's next visit.";
         max_body: Size = Size(10 << 20), "A document that states a greater length is not downloaded; one that turns out longer is cut, and marked.";
         max_header: Size = Size(64 << 10), "A longer response header fails the visit.";
+        max_headers: usize = 512, "A response header of more fields than this fails the visit; 16,384 at the most.";
         max_links: usize = 10_000, "Links taken from one page.";
         max_anchor: usize = 512, "Bytes of anchor text kept per link.";
         exchange_batches: usize = 1024, "Link messages that may wait between two shards; beyond that the receiver reads the sender's journal.";

@@ -21,8 +21,8 @@ pub use connection::Connection;
 /// in fast, so it is kept well below hyper's own 400 KB.
 const BUFFER: usize = 64 << 10;
 
-/// How many headers hyper holds without extra memory.
-const HYPER_HEADERS: usize = 100;
+/// A header map takes no more than twice this, and panics at it.
+const MOST_HEADERS: usize = 16 << 10;
 
 /// What all HTTP/1 connections of a fetcher share.
 pub(crate) struct Http1 {
@@ -39,10 +39,8 @@ impl Http1 {
             .allow_spaces_after_header_name_in_responses(true)
             .ignore_invalid_headers_in_responses(true)
             .max_header_size(config.max_header_bytes)
+            .max_headers(config.max_headers.clamp(1, MOST_HEADERS))
             .max_buf_size(config.max_header_bytes.max(BUFFER));
-        if config.max_headers != HYPER_HEADERS {
-            builder.max_headers(config.max_headers);
-        }
         Ok(Http1 {
             template: request::template(&config)?,
             builder,
