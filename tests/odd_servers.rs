@@ -1,10 +1,11 @@
 //! Servers that behave as the simulated web does not: politeness holds all
 //! the same, and every crawl ends.
 
+use std::io::Write;
 use std::time::Duration;
 
 use crate::support::odd_server::{OddServer, Reply};
-use crate::support::{Done, Running, figure, run, urls, wait_for};
+use crate::support::{Done, Running, figure, run, urls, wait_for, warc};
 
 const HTML: &str = "200 OK\r\nContent-Type: text/html";
 
@@ -146,4 +147,44 @@ fn what_was_under_way_at_a_stop_is_still_to_be_done() {
     assert_eq!(figure(&json, "queued"), 3, "{json}");
     assert_eq!(figure(&json, "in_flight"), 0);
     assert_eq!(urls(&dir, "queued").len(), 3);
+}
+
+#[test]
+fn a_page_that_is_too_long_once_decoded_is_whole_in_the_archive() {
+    let mut page = b"<a href=\"/first\">x</a>".to_vec();
+    page.resize(3 << 20, b' ');
+    page.extend_from_slice(b"<a href=\"/last\">x</a>");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&page).expect("a vector takes all");
+    let sent = encoder.finish().expect("a vector takes all");
+    let served = sent.clone();
+    let server = OddServer::start(move |path| match path {
+        "/" => Reply::Bytes(
+            "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip",
+            served.clone(),
+        ),
+        _ => Reply::Answer("404 Not Found", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/", server.address);
+    let dir = folder.path().join("crawl");
+    crawl(&seed, &dir, &["--delay", "0s", "--set", "max_body=1Mi"]).expect_code(0);
+    // Its beginning was read.
+    assert_eq!(urls(&dir, "failed"), [format!("{seed}first")]);
+    let files = warc::read(&dir);
+    let records: Vec<_> = files.iter().flatten().collect();
+    let response = records
+        .iter()
+        .find(|r| r.kind() == "response" && r.url() == seed)
+        .expect("a response");
+    assert_eq!(response.header("warc-truncated"), "");
+    assert!(response.block.ends_with(&sent));
+    let dir_text = dir.display().to_string();
+    let why = run(["why", &seed, "--dir", &dir_text]).expect_code(0);
+    assert!(
+        why.stdout
+            .contains("the content is longer than max_body = \"1Mi\" once decoded: only its first part was read"),
+        "{}",
+        why.stdout
+    );
 }

@@ -11,6 +11,8 @@ use std::time::Instant;
 pub enum Reply {
     /// Status line and headers without their length, and the body.
     Answer(&'static str, String),
+    /// The same with a body that is no text.
+    Bytes(&'static str, Vec<u8>),
     /// Close the connection without a word.
     Close,
     /// Say nothing for as long as the client waits.
@@ -81,15 +83,17 @@ fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answers: &Answers) -> Op
             path: path.clone(),
         });
         drop(log);
-        match answers(&path) {
+        let (head, body) = match answers(&path) {
             Reply::Close => return None,
             Reply::Silence => return lines.find_map(Result::err).map(drop),
-            Reply::Answer(head, body) => {
-                let length = body.len();
-                let text = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}");
-                let mut out = stream;
-                out.write_all(text.as_bytes()).ok()?;
-            }
-        }
+            Reply::Answer(head, body) => (head, body.into_bytes()),
+            Reply::Bytes(head, body) => (head, body),
+        };
+        let length = body.len();
+        let mut answer =
+            format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+        answer.extend_from_slice(&body);
+        let mut out = stream;
+        out.write_all(&answer).ok()?;
     }
 }

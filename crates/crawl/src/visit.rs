@@ -10,6 +10,7 @@ use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
 use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::config::Value;
 use crate::reading::{Reader, outcome_of};
 use crate::shard::Shard;
 use crate::views::{FirstVisit, links_print};
@@ -74,6 +75,14 @@ pub fn record(
     }
     if visit.outcome == Outcome::HttpError {
         visit.detail = format!("status {}", document.status);
+    }
+    if document.truncated == Some(Truncation::Expanded) {
+        let gap = if visit.detail.is_empty() { "" } else { "; " };
+        visit.detail += gap;
+        visit.detail += &format!(
+            "the content is longer than max_body = {} once decoded: only its first part was read",
+            shard.shared.config.max_body.toml()
+        );
     }
     let digest = payload_digest(&document.payload);
     visit.payload_digest = Some(digest);
@@ -153,11 +162,12 @@ fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) -> Vec<Url> 
     reading.offered
 }
 
-/// The archive's words for a body that is not whole. A broken coding is no
-/// truncation there: the bytes on the wire are all in the record.
+/// The archive's words for a body that is not whole. A broken coding and a
+/// body too long to be decoded are no truncations there: the bytes on the wire
+/// are all in the record.
 fn archive_word(truncated: Option<Truncation>) -> &'static str {
     match truncated {
-        None | Some(Truncation::Decode) => "",
+        None | Some(Truncation::Decode | Truncation::Expanded) => "",
         Some(other) => other.as_str(),
     }
 }

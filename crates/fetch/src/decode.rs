@@ -175,7 +175,7 @@ fn inflate(
         used += (decoder.total_in() - before) as usize;
         if out.len() as u64 > max {
             out.truncate(max as usize);
-            return Err(Truncation::Length);
+            return Err(Truncation::Expanded);
         }
         let stuck = decoder.total_in() == before && decoder.total_out() == written;
         match result {
@@ -205,7 +205,7 @@ fn drain(reader: impl Read, max: u64) -> (Vec<u8>, Option<Truncation>) {
     let result = reader.take(max.saturating_add(1)).read_to_end(&mut out);
     if out.len() as u64 > max {
         out.truncate(max as usize);
-        return (out, Some(Truncation::Length));
+        return (out, Some(Truncation::Expanded));
     }
     (out, result.err().map(|_| Truncation::Decode))
 }

@@ -42,8 +42,10 @@ pub struct Document {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Truncation {
-    /// The body (as received or decoded) is longer than allowed.
+    /// The body as received is longer than allowed.
     Length,
+    /// The body was received whole, but is longer than allowed once decoded.
+    Expanded,
     /// It took longer than allowed, or went silent.
     Time,
     /// The connection ended before the body did.
@@ -56,6 +58,7 @@ impl Truncation {
     pub fn as_str(self) -> &'static str {
         match self {
             Truncation::Length => "length",
+            Truncation::Expanded => "decoded-length",
             Truncation::Time => "time",
             Truncation::Disconnect => "disconnect",
             Truncation::Decode => "decode",

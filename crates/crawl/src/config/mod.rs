@@ -106,7 +106,7 @@ settings! {
         connections: usize = 128, "Connections open at a time, over all shards.";
         visits_per_turn: usize = 100, "Visits in a row to one host over one connection, where the delay is zero.";
         keep_alive: Duration = Duration::from_secs(15), "How long an idle connection is kept for its host's next visit.";
-        max_body: Size = Size(10 << 20), "A document that states a greater length is not downloaded; one that turns out longer is cut, and marked.";
+        max_body: Size = Size(10 << 20), "A document that states a greater length is not downloaded; one that turns out longer is cut, and marked. Of one that is longer once decoded this much is read.";
         max_header: Size = Size(64 << 10), "A longer response header fails the visit.";
         max_headers: usize = 512, "A response header of more fields than this fails the visit; 16,384 at the most.";
         max_links: usize = 10_000, "Links taken from one page.";
