@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::support::odd_server::{OddServer, Reply};
 use crate::support::request_log::{asked, assert_complete};
-use crate::support::{Simulated, figure, urls, warc};
+use crate::support::{Simulated, figure, run, urls, warc};
 
 /// Crawl to a limit on pages and look at everything that tells their number.
 fn ends_after_exactly(web: &Simulated, limit: usize, threads: &str) {
@@ -82,4 +83,66 @@ fn the_limit_on_time_ends_a_crawl_that_can_go_on() {
     let rest = web.go_on("crawl", &["--max-time", "none", "--delay", "0s"]);
     web.assert_counts_are_the_truth(&rest.expect_code(0));
     assert_complete(&web);
+}
+
+const HTML: &str = "200 OK\r\nContent-Type: text/html";
+const LONG: usize = 100_000;
+
+/// Long pages, each with a link to the next, behind a long robots.txt.
+fn long_pages() -> OddServer {
+    OddServer::start(|path| match path.trim_start_matches('/').parse::<u32>() {
+        Ok(number) => {
+            let link = format!("<a href=\"/{}\">next</a>", number + 1);
+            Reply::Answer(HTML, link + &" ".repeat(LONG))
+        }
+        Err(_) => Reply::Answer("200 OK", "#".repeat(LONG)),
+    })
+}
+
+#[test]
+fn the_limit_on_bytes_counts_all_and_is_passed_by_what_is_under_way_alone() {
+    let server = long_pages();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/0", server.address);
+    let crawl = |more: &[&str]| {
+        let usual = ["crawl", "--dir", &dir, "--json", "--quiet", "--delay", "0s"];
+        run(usual.iter().chain(more)).expect_code(0).json()
+    };
+    let json = crawl(&[&seed, "--max-bytes", "450000"]);
+    assert_eq!(json["ending"], "byte-limit");
+    // robots.txt and three pages are below the limit, the fourth is above.
+    assert_eq!(figure(&json, "fetched"), 4);
+    assert_eq!(server.asked().len(), 5);
+    assert_eq!(figure(&json, "bytes"), server.sent());
+    // Nothing more, until it is raised.
+    crawl(&[]);
+    assert_eq!(server.asked().len(), 5);
+    let json = crawl(&["--max-bytes", "650000"]);
+    assert_eq!(figure(&json, "fetched"), 6);
+    assert_eq!(figure(&json, "bytes"), server.sent());
+}
+
+#[test]
+fn bytes_of_attempts_that_came_to_nothing_are_counted() {
+    let server = OddServer::start(|path| match path {
+        "/" => Reply::Answer(HTML, "<a href=/busy>x</a><a href=/broken>x</a>".to_owned()),
+        "/busy" => Reply::Answer("503 Busy\r\nRetry-After: 0", "later".repeat(100)),
+        "/broken" => Reply::Answer("abc", "no such status".to_owned()),
+        _ => Reply::Answer("404 Not Found", "none".to_owned()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/", server.address);
+    let args = ["crawl", &seed, "--dir", &dir, "--json", "--quiet"];
+    let more = ["--delay", "0s", "--set", "retry_delay=1ms"];
+    let json = run(args.iter().chain(&more)).expect_code(0).json();
+    let busy = server.asked().iter().filter(|a| a.path == "/busy").count();
+    assert_eq!(busy, 3, "once and two retries");
+    assert_eq!(figure(&json, "failed"), 2);
+    assert_eq!(figure(&json, "bytes"), server.sent());
+    // The journal says the same.
+    run(["rebuild", "--dir", &dir]).expect_code(0);
+    let status = run(["status", "--dir", &dir, "--json"]).expect_code(0);
+    assert_eq!(figure(&status.json(), "bytes"), server.sent());
 }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -31,6 +31,7 @@ type Answers = dyn Fn(&str) -> Reply + Send + Sync;
 pub struct OddServer {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
+    sent: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
 }
 
@@ -41,9 +42,11 @@ impl OddServer {
         let server = OddServer {
             address: listener.local_addr().expect("an address"),
             asked: Arc::default(),
+            sent: Arc::default(),
             ends: Arc::default(),
         };
         let (asked, ends) = (Arc::clone(&server.asked), Arc::clone(&server.ends));
+        let sent = Arc::clone(&server.sent);
         let answers: Arc<Answers> = Arc::new(answers);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -51,11 +54,17 @@ impl OddServer {
                     return;
                 }
                 let (asked, answers) = (Arc::clone(&asked), Arc::clone(&answers));
+                let sent = Arc::clone(&sent);
                 // A client that goes away is no fault of the test.
-                std::thread::spawn(move || stream.map(|s| serve(&s, &asked, &*answers)));
+                std::thread::spawn(move || stream.map(|s| serve(&s, &asked, &sent, &*answers)));
             }
         });
         server
+    }
+
+    /// Bytes of all answers.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::SeqCst)
     }
 
     pub fn asked(&self) -> Vec<Asked> {
@@ -71,7 +80,12 @@ impl Drop for OddServer {
     }
 }
 
-fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answers: &Answers) -> Option<()> {
+fn serve(
+    stream: &TcpStream,
+    asked: &Mutex<Vec<Asked>>,
+    sent: &AtomicU64,
+    answers: &Answers,
+) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     loop {
         let request = lines.next()?.ok()?;
@@ -94,6 +108,7 @@ fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answers: &Answers) -> Op
             format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n").into_bytes();
         answer.extend_from_slice(&body);
         let mut out = stream;
+        sent.fetch_add(answer.len() as u64, Ordering::SeqCst);
         out.write_all(&answer).ok()?;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rhumb_store::{Fate, Outcome, State, Visit};
+use rhumb_store::{Fate, HostEvent, Outcome, State, Visit};
 use serde::{Deserialize, Serialize};
 
 /// One of each per shard, so that each counts what its own journal says and
@@ -24,7 +24,7 @@ pub struct Tally {
     links: AtomicU64,
     pub urls_seen: AtomicU64,
     bytes: AtomicU64,
-    pub robots_fetched: AtomicU64,
+    robots_fetched: AtomicU64,
     pub retries: AtomicU64,
     outcomes: Table,
     fates: Table,
@@ -118,6 +118,7 @@ pub struct Snapshot {
     /// Host names seen.
     pub hosts: u64,
     pub connections: u64,
+    /// Bytes received, robots.txt and what came to nothing included.
     pub bytes: u64,
     pub robots_fetched: u64,
     pub retries: u64,
@@ -143,7 +144,7 @@ impl Tally {
             add(&self.duplicates, 1);
         }
         add(&self.links, visit.links.len() as u64 + visit.links_repeated);
-        add(&self.bytes, visit.wire_bytes);
+        add(&self.bytes, visit.wire_bytes + visit.other_bytes);
         self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
         let mut fates = [0; CASES];
         for link in &visit.links {
@@ -154,6 +155,12 @@ impl Tally {
                 self.fates.add(index, count);
             }
         }
+    }
+
+    /// Count an answer to the request for a robots.txt: live and in recovery.
+    pub fn apply_robots(&self, event: &HostEvent) {
+        self.robots_fetched.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(event.bytes, Ordering::Relaxed);
     }
 
     pub fn read(&self) -> Counts {

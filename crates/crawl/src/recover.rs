@@ -404,8 +404,7 @@ impl Recovery<'_> {
             frontier.restore_rest(lane, Timestamp(event.time.0.saturating_add(rest)))?;
             return Ok(());
         }
-        let robots = &self.counters.tallies[owner].robots_fetched;
-        robots.fetch_add(1, Ordering::Relaxed);
+        self.counters.tallies[owner].apply_robots(event);
         frontier.restore_row(lane, Some(event.delay), None)?;
         if event.status > 0 {
             let row = RobotsRow {

@@ -61,6 +61,9 @@ pub struct Shard {
     tails: RefCell<VecDeque<(Tail, CatchUp)>>,
     /// What all handed to the commit thread before it left came to.
     marked: Cell<Option<Position>>,
+    /// Bytes received that no record tells of yet: of attempts that are
+    /// repeated, and what stood beside documents.
+    unrecorded: Cell<u64>,
     /// The disk failed: what is in flight cannot be committed any more.
     failed: Cell<bool>,
 }
@@ -110,6 +113,7 @@ impl Shard {
             catching_up: RefCell::default(),
             tails: RefCell::new(tails.collect()),
             marked: Cell::new(None),
+            unrecorded: Cell::new(0),
             failed: Cell::new(false),
             shared,
         }
@@ -251,6 +255,7 @@ impl Shard {
         !self.shared.control.holds()
             && self.turns.get() < self.max_turns
             && self.shared.budget.has_room()
+            && !self.shared.byte_budget.is_spent()
             && !self.is_congested()
     }
 
@@ -294,6 +299,15 @@ impl Shard {
     pub fn own_delay(&self, rules: &Rules) -> Duration {
         let asked = rules.crawl_delay().unwrap_or_default();
         asked.min(self.shared.config.max_crawl_delay)
+    }
+
+    /// The next visit's record tells of these bytes.
+    pub fn leave_to_next_record(&self, bytes: u64) {
+        self.unrecorded.set(self.unrecorded.get() + bytes);
+    }
+
+    pub fn take_unrecorded(&self) -> u64 {
+        self.unrecorded.take()
     }
 
     /// Why nothing of a lane is visited any more.

@@ -10,7 +10,7 @@ use rhumb_frontier::AddressBench;
 use rhumb_store::{Clock, Disk};
 use rhumb_url::{Fingerprinter, Scope, Url};
 
-use crate::budget::PageBudget;
+use crate::budget::{ByteBudget, PageBudget};
 use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::{Config, ConfigError};
 use crate::control::{Control, Pending};
@@ -50,6 +50,7 @@ pub struct Shared {
     pub control: Control,
     pub pending: Pending,
     pub budget: PageBudget,
+    pub byte_budget: ByteBudget,
     pub addresses: AddressBench,
     pub exchange: Exchange,
     pub doors: Arc<Vec<Door>>,
@@ -100,6 +101,7 @@ impl Shared {
             control: Control::default(),
             pending,
             budget: PageBudget::new(config.max_pages.0, parts.counters.fetched()),
+            byte_budget: ByteBudget::new(config.max_bytes.0, parts.counters.bytes()),
             addresses: AddressBench::new(config.per_address, config.address_delay),
             exchange: Exchange::new(config.threads, config.exchange_batches),
             counters: parts.counters,

@@ -130,7 +130,8 @@ impl Visits<'_> {
                 return Duration::ZERO;
             };
             let given_up = shard.given_up(turn.lane());
-            if given_up.is_some() || turn.is_spent() || shard.shared.control.holds() {
+            let ends = shard.shared.control.holds() || shard.shared.byte_budget.is_spent();
+            if given_up.is_some() || turn.is_spent() || ends {
                 give_back(shard, item);
                 return Duration::ZERO;
             }
@@ -191,13 +192,11 @@ impl Visits<'_> {
             Err(failure) => fail(shard, turn, item, &failure, time).await,
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
-                let tally = &shard.shared.counters.tallies[shard.id];
-                tally.robots_fetched.fetch_add(1, Ordering::Relaxed);
                 let row = robots.to_row(&document, time);
                 if let Some(row) = &row {
                     shard.keep_robots(&item.url, row);
                 }
-                shard.committer.record(Record::HostEvent(HostEvent {
+                let event = HostEvent {
                     host: item.url.origin().to_owned(),
                     time,
                     event: HostEvent::ROBOTS.to_owned(),
@@ -208,8 +207,11 @@ impl Visits<'_> {
                     },
                     status: row.as_ref().map_or(0, |row| row.status),
                     body: row.map_or(Vec::new(), |row| row.body),
+                    bytes: document.wire.len() as u64,
                     ..HostEvent::default()
-                }));
+                };
+                shard.shared.counters.tallies[shard.id].apply_robots(&event);
+                shard.committer.record(Record::HostEvent(event));
                 if let Robots::Rules(rules) = &robots
                     && self.heed_delay(turn, rules)
                 {
@@ -268,13 +270,14 @@ impl Visits<'_> {
             && (item.attempts as usize) < shard.shared.config.retries
         {
             release_page(shard);
+            shard.leave_to_next_record(document.wire.len() as u64);
             item.attempts += 1;
             count_retry(shard);
             let wait = rest.max(back_off(shard, item.attempts));
             give_back(shard, item);
             return Next::Rest(shard.now() + wait);
         }
-        let (visit, capture, offered) = match record(shard, &item, document, time) {
+        let (mut visit, capture, offered) = match record(shard, &item, document, time) {
             Ok(recorded) => recorded,
             Err(error) => {
                 shard.fail(&error.to_string());
@@ -287,6 +290,7 @@ impl Visits<'_> {
         }
         let key = item.key;
         let follow = Follow { key, offered };
+        visit.other_bytes = shard.take_unrecorded();
         shard.committer.visit(visit, capture, follow).await;
         rest.map_or(Next::GoOn, |rest| Next::Rest(shard.now() + rest))
     }
@@ -323,11 +327,19 @@ impl Visits<'_> {
         url: &Url,
         any_type: bool,
     ) -> Result<Document, Failure> {
-        let document = if any_type {
-            connection.get_of_any_type(url).await?
-        } else {
-            connection.get(url, None).await?
+        let before = connection.received();
+        let got = match any_type {
+            true => connection.get_of_any_type(url).await,
+            false => connection.get(url, None).await,
         };
+        let received = connection.received() - before;
+        self.shard.shared.byte_budget.add(received);
+        let told = got
+            .as_ref()
+            .map_or(0, |document| document.wire.len() as u64);
+        let untold = received.saturating_sub(told);
+        self.shard.leave_to_next_record(untold);
+        let document = got?;
         if connection.reusable() {
             self.connection = Some((host, connection));
         }
@@ -405,7 +417,8 @@ async fn refuse(shard: &Shard, item: Queued, outcome: Outcome, detail: String) {
     commit_without_document(shard, item.key, visit).await;
 }
 
-async fn commit_without_document(shard: &Shard, key: UrlKey, visit: Visit) {
+async fn commit_without_document(shard: &Shard, key: UrlKey, mut visit: Visit) {
+    visit.other_bytes = shard.take_unrecorded();
     let follow = Follow {
         key,
         offered: Vec::new(),

@@ -69,13 +69,13 @@ fn tell_notes(shared: &Shared, observer: &mut dyn Observer) {
 
 fn reached_limit(handle: &Handle) -> Option<Ending> {
     let shared = handle.shared();
-    let (fetched, bytes) = (shared.counters.fetched(), shared.counters.bytes());
+    let fetched = shared.counters.fetched();
     let config = &shared.config;
     if shared.pending.is_empty() {
         Some(Ending::Finished)
     } else if shared.budget.is_spent(fetched) {
         Some(Ending::PageLimit)
-    } else if config.max_bytes.0.is_some_and(|limit| bytes >= limit) {
+    } else if shared.byte_budget.is_spent() {
         Some(Ending::ByteLimit)
     } else if config
         .max_time

@@ -86,6 +86,8 @@ pub struct HostEvent {
     pub status: u16,
     /// The robots.txt, as far as it was read.
     pub body: Vec<u8>,
+    /// Bytes received for it.
+    pub bytes: u64,
     pub unknown: Unknown,
 }
 
@@ -173,6 +175,7 @@ impl Record {
                 fields.number(5, r.delay.as_micros() as u64);
                 fields.number(6, u64::from(r.status));
                 fields.bytes(7, &r.body);
+                fields.number(8, r.bytes);
                 fields.unknown(&r.unknown);
             }
             Record::Control(r) => {
@@ -354,6 +357,7 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
             5 => record.delay = Duration::from_micros(value.number()?),
             6 => record.status = value.number()? as u16,
             7 => record.body = value.bytes()?.to_vec(),
+            8 => record.bytes = value.number()?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -74,6 +74,9 @@ pub struct Visit {
     pub charset: String,
     /// Bytes as received, head included.
     pub wire_bytes: u64,
+    /// Bytes that its shard received since the visit before and that are in no
+    /// record of their own: of failed and repeated attempts, for instance.
+    pub other_bytes: u64,
     /// Bytes of the document, decoded.
     pub body_bytes: u64,
     /// SHA-1 of the payload, as in the archive.
@@ -120,6 +123,7 @@ impl Visit {
             content_type: String::new(),
             charset: String::new(),
             wire_bytes: 0,
+            other_bytes: 0,
             body_bytes: 0,
             payload_digest: None,
             content: None,
@@ -235,6 +239,7 @@ impl Visit {
         fields.number(26, self.priority);
         fields.number(27, self.sequence);
         fields.number(28, self.links_repeated);
+        fields.number(29, self.other_bytes);
         fields.unknown(&self.unknown);
     }
 
@@ -271,6 +276,7 @@ impl Visit {
                 26 => visit.priority = value.number()?,
                 27 => visit.sequence = value.number()?,
                 28 => visit.links_repeated = value.number()?,
+                29 => visit.other_bytes = value.number()?,
                 _ => return Ok(false),
             }
             Ok(true)

@@ -80,7 +80,7 @@ settings! {
         max_pages: Limit = Limit(None), "End when this many pages have been fetched over the crawl's whole life.";
         max_depth: Limit = Limit(None), "Follow links at most this many steps from a seed; 0 fetches the seeds alone.";
         max_time: TimeLimit = TimeLimit(None), "End after this much time in one run.";
-        max_bytes: SizeLimit = SizeLimit(None), "End when this many bytes have been received over the crawl's whole life.";
+        max_bytes: SizeLimit = SizeLimit(None), "End when this many bytes have been received over the crawl's whole life, robots.txt and failed attempts included; what is under way then comes on top.";
         order: Order = Order::Bfs, "Order of visits inside a host: bfs (breadth first) or dfs (depth first).";
         max_redirects: usize = 10, "Redirects in a row that are followed.";
         follow: Vec<String> = list("a area frame iframe link canonical refresh redirect header"), "Kinds of link that are followed; img, srcset, script, embed and others are recorded only.";

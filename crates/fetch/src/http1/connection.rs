@@ -117,6 +117,11 @@ impl Connection {
         self.pipe.is_some()
     }
 
+    /// Bytes received on it so far, whatever came of them.
+    pub fn received(&self) -> u64 {
+        self.tape.borrow().total()
+    }
+
     pub fn remote(&self) -> SocketAddr {
         self.remote
     }

@@ -22,6 +22,8 @@ const READ_LEAST: usize = 4 << 10;
 pub(super) struct Tape {
     sent: BytesMut,
     received: BytesMut,
+    /// Bytes received since the connection began.
+    total: u64,
     /// The stream fails when a response grows beyond this.
     limit: usize,
     overflowed: bool,
@@ -32,6 +34,7 @@ impl Tape {
         Tape {
             sent: BytesMut::new(),
             received: BytesMut::new(),
+            total: 0,
             limit: 0,
             overflowed: false,
         }
@@ -51,6 +54,10 @@ impl Tape {
 
     pub(super) fn received(&self) -> &[u8] {
         &self.received
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 
     pub(super) fn overflowed(&self) -> bool {
@@ -102,6 +109,7 @@ impl Read for Recorder {
         }
         let mut target = (&mut tape.received).limit(step);
         ready!(pin!(this.stream.read_buf(&mut target)).poll(cx))?;
+        tape.total += (tape.received.len() - before) as u64;
         buf.put_slice(&tape.received[before..]);
         Poll::Ready(Ok(()))
     }
