@@ -1,8 +1,13 @@
 //! Politeness, judged by the log of the server: robots.txt counts too.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::support::request_log::{assert_complete, assert_polite};
+use rhumb_sim::LoggedRequest;
+
+use crate::support::odd_server::{OddServer, Reply};
+use crate::support::request_log::{assert_complete, assert_polite, assert_spaced};
+use crate::support::stalls::Stalls;
 use crate::support::{Running, Simulated, wait_for};
 
 fn web_with_latency(seed: u64) -> Simulated {
@@ -25,9 +30,65 @@ fn two_requests_at_a_time_still_start_a_delay_apart() {
     // Answers take longer than the delay, so that requests overlap.
     let web = Simulated::with_latency(8, 60, 43, Duration::from_millis(150));
     let args = ["--delay", "100ms", "--per-host", "2", "--threads", "2"];
+    let stalls = Stalls::watch();
     web.crawl("crawl", &args).expect_code(0);
     assert_complete(&web);
-    assert_polite(&web.requests(), 2, 0.100);
+    let requests = web.requests();
+    assert_polite(&requests, 2, 0.100);
+    // What the server's own clock is off by, and twice what its threads had
+    // to wait: one reads the connection, another may answer.
+    let lateness = Duration::from_millis(2) + 2 * stalls.worst();
+    assert_spaced(&requests, 0.100, lateness.as_secs_f64());
+    let both = |pair: &[LoggedRequest]| pair[0].host == pair[1].host && pair[1].time < pair[0].end;
+    let by_host: BTreeSet<_> = requests.iter().map(|request| &request.host).collect();
+    let overlap = by_host.into_iter().any(|host| {
+        let visits: Vec<_> = requests
+            .iter()
+            .filter(|r| r.host == *host)
+            .cloned()
+            .collect();
+        visits.windows(2).any(both)
+    });
+    assert!(overlap, "no two requests were under way together");
+}
+
+#[test]
+fn crawl_delay_is_kept_over_a_kill() {
+    const CRAWL_DELAY: Duration = Duration::from_millis(400);
+    let server = OddServer::start(|path| {
+        Reply::Answer(
+            "200 OK\r\nContent-Type: text/html",
+            match path {
+                "/robots.txt" => "User-agent: *\nCrawl-delay: 0.4\n".to_owned(),
+                "/" => (0..8).map(|n| format!("<a href=/{n}>x</a>")).collect(),
+                _ => String::new(),
+            },
+        )
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/", server.address);
+    let go_on = ["crawl", "--dir", &dir, "--delay", "0s", "--quiet"];
+    let mut running = Running::start(go_on.iter().chain(&[seed.as_str()]));
+    for _ in 0..3 {
+        // robots.txt is in the journal by the time the next one is asked for.
+        let wanted = server.asked().len() + 2;
+        wait_for("requests", || {
+            (server.asked().len() >= wanted).then_some(())
+        });
+        running.kill();
+        running = Running::start(go_on);
+    }
+    running.wait().expect_code(0);
+    let asked = server.asked();
+    for pair in asked.windows(2) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= CRAWL_DELAY, "{gap:?} before {pair:?}");
+    }
+    let robots = asked.iter().filter(|a| a.path == "/robots.txt").count();
+    assert_eq!(robots, 1, "it was remembered");
+    let pages: BTreeSet<_> = asked.iter().map(|a| a.path.clone()).collect();
+    assert_eq!(pages.len(), 10, "{pages:?}");
 }
 
 #[test]

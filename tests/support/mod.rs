@@ -8,6 +8,7 @@ pub mod python;
 pub mod request_log;
 pub mod simulated;
 pub mod small_disk;
+pub mod stalls;
 pub mod trial;
 pub mod warc;
 

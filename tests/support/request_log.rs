@@ -36,16 +36,9 @@ pub fn assert_obedient(web: &Simulated, asked: &[String]) {
 
 /// Never more than `per_host` requests at one name at a time. With one at a
 /// time, none sooner than `delay` seconds after the start and the end of
-/// another. With more, two that are under way together may arrive a little
-/// nearer to each other than they were sent: then the pace is judged over
-/// several requests, with one delay to spare.
+/// another.
 pub fn assert_polite(requests: &[LoggedRequest], per_host: usize, delay: f64) {
-    let mut by_host: BTreeMap<&str, Vec<&LoggedRequest>> = BTreeMap::new();
-    for request in requests {
-        by_host.entry(&request.host).or_default().push(request);
-    }
-    for (host, mut visits) in by_host {
-        visits.sort_by(|a, b| a.time.total_cmp(&b.time));
+    for (host, visits) in by_host(requests) {
         for (index, visit) in visits.iter().enumerate() {
             let earlier = &visits[..index];
             let open = earlier.iter().filter(|e| e.end > visit.time).count();
@@ -62,13 +55,39 @@ pub fn assert_polite(requests: &[LoggedRequest], per_host: usize, delay: f64) {
                     rest >= delay,
                     "{rest} s of rest between {last:?} and {visit:?}"
                 );
-            } else if let Some(sixth) = index.checked_sub(5).map(|at| visits[at]) {
-                let span = visit.time - sixth.time;
+            }
+        }
+    }
+}
+
+/// Requests to one name start `delay` seconds apart, also where several are
+/// under way. The log tells when the server took a request up, which may be
+/// later than it was sent, never sooner: a request taken up late is nearer to
+/// those after it. So any requests in a row span the delays between them, less
+/// the `lateness` of the first.
+pub fn assert_spaced(requests: &[LoggedRequest], delay: f64, lateness: f64) {
+    for (host, visits) in by_host(requests) {
+        for (index, first) in visits.iter().enumerate() {
+            for (steps, last) in visits[index..].iter().enumerate().skip(1) {
+                let (span, wanted) = (last.time - first.time, steps as f64 * delay);
                 assert!(
-                    span >= 4.0 * delay,
-                    "6 requests within {span} s: {sixth:?} to {visit:?}"
+                    span >= wanted - lateness,
+                    "{} requests to {host} within {span} s, {lateness} s late: {first:?} to {last:?}",
+                    steps + 1
                 );
             }
         }
     }
+}
+
+/// The requests to each name, in the order of their arrival.
+fn by_host(requests: &[LoggedRequest]) -> BTreeMap<&str, Vec<&LoggedRequest>> {
+    let mut by_host: BTreeMap<&str, Vec<&LoggedRequest>> = BTreeMap::new();
+    for request in requests {
+        by_host.entry(&request.host).or_default().push(request);
+    }
+    for visits in by_host.values_mut() {
+        visits.sort_by(|a, b| a.time.total_cmp(&b.time));
+    }
+    by_host
 }

@@ -313,10 +313,13 @@ impl Visits<'_> {
     }
 
     async fn wait_to_send(&self, turn: &Turn) {
-        let now = self.shard.now();
-        let at = self.shard.frontier.borrow_mut().request_time(turn, now);
-        if at > now {
-            tokio::time::sleep(at - now).await;
+        loop {
+            let now = self.shard.now();
+            let asked = self.shard.frontier.borrow_mut().may_send(turn, now);
+            match asked {
+                Ok(()) => return,
+                Err(at) => tokio::time::sleep(at.saturating_sub(now)).await,
+            }
         }
     }
 

@@ -152,16 +152,20 @@ impl Frontier {
         Ok(Some(item))
     }
 
-    /// When this turn may send a request. Turns are taken a delay apart, but
-    /// look-ups and connections take their own time: where several turns of a
-    /// lane are under way, their requests are spaced here.
-    pub fn request_time(&mut self, turn: &Turn, now: Duration) -> Duration {
+    /// Whether this turn may send a request now; if not, when to ask again.
+    /// Turns are taken a delay apart, but look-ups and connections take their
+    /// own time: where several turns of a lane are under way, their requests
+    /// are spaced here. The next delay counts from what was sent, not from
+    /// what was planned: whoever waits may wake up late.
+    pub fn may_send(&mut self, turn: &Turn, now: Duration) -> Result<(), Duration> {
         let Some(lane) = self.lanes.get_mut(&turn.lane) else {
-            return now;
+            return Ok(());
         };
-        let at = lane.next_request_at.max(now);
-        lane.next_request_at = at + self.pace.delay.max(lane.own_delay);
-        at
+        if lane.next_request_at > now {
+            return Err(lane.next_request_at);
+        }
+        lane.next_request_at = now + self.pace.delay.max(lane.own_delay);
+        Ok(())
     }
 
     /// End a turn. The lane's next one begins no sooner than its delay after

@@ -155,8 +155,65 @@ fn requests_of_several_turns_are_spaced_when_they_are_sent() {
     let slow = frontier.take(millis(0)).unwrap().unwrap();
     let quick = frontier.take(millis(40)).unwrap().unwrap();
     // The first one's connection took 35 ms.
-    assert_eq!(frontier.request_time(&slow, millis(35)), millis(35));
-    assert_eq!(frontier.request_time(&quick, millis(41)), millis(75));
+    assert_eq!(frontier.may_send(&slow, millis(35)), Ok(()));
+    assert_eq!(frontier.may_send(&quick, millis(41)), Err(millis(75)));
+    assert_eq!(frontier.may_send(&quick, millis(75)), Ok(()));
+}
+
+#[test]
+fn a_request_that_was_sent_late_holds_the_next_one_back() {
+    const DELAY: u64 = 40;
+    let mut frontier = frontier(Order::Bfs, 3, millis(DELAY));
+    for page in 0..300 {
+        admit(&mut frontier, item(1, page, 0));
+    }
+    let mut random = 987u64;
+    let mut upto = |most: u64| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+        millis((random >> 33) % most)
+    };
+    // Turns wake up some time after they asked to, and answers take longer
+    // than the delay, so that requests overlap.
+    let mut wakes: Vec<(Duration, Turn)> = Vec::new();
+    let mut ends: Vec<(Duration, Turn)> = Vec::new();
+    let mut sent: Vec<Duration> = Vec::new();
+    let mut overlapped = 0;
+    for now in (0..30_000).map(millis) {
+        if let Some(turn) = frontier.take(now).unwrap() {
+            wakes.push((now + upto(30), turn));
+        }
+        for (at, turn) in std::mem::take(&mut wakes) {
+            if at > now {
+                wakes.push((at, turn));
+                continue;
+            }
+            match frontier.may_send(&turn, now) {
+                Err(again) => wakes.push((again + upto(30), turn)),
+                Ok(()) => {
+                    let last = sent.last().copied();
+                    assert!(last.is_none_or(|last| now >= last + millis(DELAY)));
+                    overlapped += usize::from(!ends.is_empty());
+                    sent.push(now);
+                    if let Some(item) = frontier.pop(&turn).unwrap() {
+                        frontier.finish(&item.key);
+                    }
+                    ends.push((now + upto(200), turn));
+                }
+            }
+        }
+        for (at, turn) in std::mem::take(&mut ends) {
+            match at <= now {
+                true => frontier.put_back(turn, now, Duration::ZERO),
+                false => ends.push((at, turn)),
+            }
+        }
+        assert!(wakes.len() + ends.len() <= 3);
+    }
+    assert!(
+        sent.len() > 100 && overlapped > 20,
+        "{} sent, {overlapped} overlapped",
+        sent.len()
+    );
 }
 
 #[test]
