@@ -168,3 +168,28 @@ fn all_seeds_of_a_file_are_known_before_the_first_visit() {
         assert!(why.json()["seed"].is_object(), "{url}");
     }
 }
+
+#[test]
+fn seeds_that_were_read_before_a_stop_are_remembered() {
+    let web = Simulated::new(20, 3_000, 80);
+    let mut args = args(&web, "-");
+    args.retain(|arg| arg != "--delay" && arg != "0s");
+    args.extend(["--threads", "2", "--delay", "60s"].map(str::to_owned));
+    let mut running = Running::start(args);
+    for url in &web.truth.pages {
+        running.tell(url);
+    }
+    // They have been read, but the input has not ended.
+    wait_for("seeds", || {
+        let status = web.ask("status", "crawl", &["--json"]);
+        let seen = (status.code == Some(0)).then(|| figure(&status.json(), "urls_seen"))?;
+        (seen == web.truth.pages.len() as u64).then_some(())
+    });
+    running.signal("TERM");
+    end_of(running).expect_code(143);
+    let states = ["queued", "fetched", "refused"].map(|state| urls(&web.dir("crawl"), state));
+    let known: BTreeSet<String> = states.into_iter().flatten().collect();
+    for url in &web.truth.pages {
+        assert!(known.contains(url), "{url} is forgotten");
+    }
+}

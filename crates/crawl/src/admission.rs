@@ -44,6 +44,8 @@ pub struct Admissions {
     pub seen: RefCell<Box<dyn Keys + Send>>,
     pub settled: RefCell<Settled>,
     asked: RefCell<HashMap<u64, Asked, ByFingerprint>>,
+    /// How many of those asked for are seeds, which stand in no journal yet.
+    asked_seeds: Cell<usize>,
     tokens: Cell<u64>,
 }
 
@@ -57,8 +59,13 @@ impl Admissions {
             seen: RefCell::new(seen),
             settled: RefCell::new(settled),
             asked: RefCell::default(),
+            asked_seeds: Cell::new(0),
             tokens: Cell::new(0),
         }
+    }
+
+    fn count_seeds(&self, change: impl Fn(usize) -> usize) {
+        self.asked_seeds.set(change(self.asked_seeds.get()));
     }
 
     /// URLs that wait for an answer.
@@ -79,6 +86,11 @@ impl Shard {
         };
         self.offer(batch.urls, finding);
         self.shared.pending.done(1);
+    }
+
+    /// No seed that was handed over is still to be taken in.
+    pub fn has_all_seeds(&self) -> bool {
+        self.admissions.asked_seeds.get() == 0 && !self.shared.doors[self.id].has_seeds()
     }
 
     /// Take in seeds that were handed over, as far as there is room for them.
@@ -140,9 +152,12 @@ impl Shard {
         self.admit(new, &finding);
         if later > 0 {
             self.shared.pending.add(later);
-            if let Some(source) = finding.source {
-                let mut settled = self.admissions.settled.borrow_mut();
-                settled.open(source.journal, Mark::from(source), later);
+            match finding.source {
+                Some(source) => {
+                    let mut settled = self.admissions.settled.borrow_mut();
+                    settled.open(source.journal, Mark::from(source), later);
+                }
+                None => self.admissions.count_seeds(|seeds| seeds + later),
             }
         }
         self.tell_taken(finding);
@@ -163,9 +178,12 @@ impl Shard {
             } else {
                 self.seen_before(&url, &finding);
             }
-            if let Some(source) = finding.source {
-                let mut settled = self.admissions.settled.borrow_mut();
-                settled.close(source.journal, Mark::from(source));
+            match finding.source {
+                Some(source) => {
+                    let mut settled = self.admissions.settled.borrow_mut();
+                    settled.close(source.journal, Mark::from(source));
+                }
+                None => self.admissions.count_seeds(|seeds| seeds - 1),
             }
             self.shared.pending.done(1);
             self.tell_taken(finding);

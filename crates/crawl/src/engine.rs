@@ -267,7 +267,7 @@ impl Crawl {
         }
         watch(&handle, &directory, &threads, &mut feed, observer);
         drop(socket);
-        let (bad_seeds, without_seeds) = feed.finish(observer);
+        let (bad_seeds, without_seeds) = feed.finish(&shared, observer);
         let crashed = threads
             .into_iter()
             .map(JoinHandle::join)

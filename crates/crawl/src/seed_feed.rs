@@ -140,9 +140,11 @@ impl SeedFeed {
 
     /// No more is taken. Says how many lines were no seeds, or that there was
     /// no seed at all.
-    pub fn finish(self, observer: &mut dyn Observer) -> (u64, bool) {
+    pub fn finish(self, shared: &Shared, observer: &mut dyn Observer) -> (u64, bool) {
         if !self.ended {
             self.tell_mistakes(observer);
+        }
+        if !self.ended || shared.doors.iter().any(|door| door.has_seeds()) {
             observer.note(
                 "the crawl ended before all seeds were read; \
                  it does not remember the rest: give them again to go on with them",

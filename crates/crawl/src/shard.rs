@@ -227,9 +227,12 @@ impl Shard {
             || self.now() >= since + self.shared.config.stop_grace
     }
 
-    /// No visit is under way, and none waits for the disk.
+    /// No visit is under way, none waits for the disk, and no seed waits to be
+    /// written down.
     fn is_all_committed(&self) -> bool {
-        self.turns.get() == 0 && self.frontier.borrow().in_flight().len() == 0
+        self.turns.get() == 0
+            && self.frontier.borrow().in_flight().len() == 0
+            && self.has_all_seeds()
     }
 
     async fn wait(&self, ending_since: Option<Duration>) {
