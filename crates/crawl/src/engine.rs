@@ -7,30 +7,31 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rhumb_fetch::SetupError;
-use rhumb_frontier::{Frontier, Limits, Pace};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
     Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position,
-    RealDisk, SystemClock, Timestamp, archive_epoch,
+    RealDisk, SystemClock,
 };
 use rhumb_url::{Fingerprinter, Scope};
 
-use crate::checkpoint::{Checkpoints, Frozen};
+use crate::checkpoint::Checkpoints;
 use crate::config::{Config, ConfigError};
 use crate::control::Ending;
 use crate::counters::{Counters, Snapshot};
 use crate::door::{Door, Message};
 use crate::handle::Handle;
+use crate::identity::our_identity;
 use crate::judge::LinkRules;
-use crate::manifest::{Manifest, Marks};
+use crate::manifest::Manifest;
+use crate::opening::{cut_archive, hold_opened, shard_state};
 use crate::preflight;
-use crate::recover::{Recovered, Recovery, ShardState, our_identity};
+use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
 use crate::shared::{Parts, Shared, dns_config, fetch_config};
 use crate::socket;
 use crate::start::start_shard;
-use crate::state::{ShardTables, StateFolder, StateKind};
+use crate::state::{StateFolder, StateKind};
 use crate::summary::Summary;
 use crate::views::Views;
 use crate::watch::watch;
@@ -296,62 +297,6 @@ impl Crawl {
     }
 }
 
-/// A shard's state over its tables, as a checkpoint left them.
-pub(crate) fn shard_state(config: &Config, clock: &dyn Clock, tables: ShardTables) -> ShardState {
-    let pace = Pace {
-        per_host: config.per_host,
-        delay: config.delay,
-        // An address that needs rest needs it after every visit.
-        visits_per_turn: match config.address_delay.is_zero() {
-            true => config.visits_per_turn,
-            false => 1,
-        },
-    };
-    let share = |all: usize| all.div_ceil(config.threads.max(1));
-    let limits = Limits {
-        bench: share(config.connections * config.hosts_per_connection),
-        most_bench: share(config.max_bench),
-        waiting: share(config.max_waiting_hosts),
-        ..Limits::default()
-    };
-    let wall_at_zero = clock.wall().0 - clock.elapsed().as_micros() as u64;
-    ShardState {
-        frontier: Frontier::new(
-            config.order,
-            pace,
-            limits,
-            tables.queue,
-            tables.rows,
-            Timestamp(wall_at_zero),
-        ),
-        seen: tables.seen,
-        settled: Marks::new(),
-        tails: Vec::new(),
-    }
-}
-
-/// The runs of the manifest that was opened stay until another names others.
-fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: &Views) {
-    for shard in shards {
-        if let Some(seen) = shard.seen.opened()
-            && let Some((queue, rows)) = shard.frontier.snapshot()
-        {
-            checkpoints.hold(Frozen::Shard {
-                part: Box::default(),
-                seen,
-                queue,
-                rows,
-            });
-        }
-    }
-    if let Some((part, tables)) = views.snapshot() {
-        checkpoints.hold(Frozen::Views {
-            part: Box::new(part),
-            tables,
-        });
-    }
-}
-
 /// Until the shards have read all links of earlier runs.
 fn wait_until_taken_in(handle: &Handle, threads: &[JoinHandle<()>], observer: &mut dyn Observer) {
     let gauges = &handle.shared().counters.gauges;
@@ -400,32 +345,4 @@ fn store_last_checkpoint(shared: &Shared) -> Result<(), CrawlError> {
         std::thread::sleep(Duration::from_millis(1));
     }
     shared.checkpoints.put(None, views)
-}
-
-/// Archive records that no journal names were never committed: cut them off.
-/// Files of epochs before the checkpoint's were cut when those had ended.
-fn cut_archive(
-    disk: &dyn Disk,
-    folder: &Path,
-    recovered: &Recovered,
-    first_epoch: Option<u32>,
-) -> Result<(), CrawlError> {
-    let names = disk.list(folder).map_err(io_error(folder))?;
-    // A file that somebody else put there is not ours to cut.
-    for name in &names {
-        if archive_epoch(name).is_none_or(|epoch| Some(epoch) < first_epoch) {
-            continue;
-        }
-        let path = folder.join(name);
-        let length = disk
-            .open(&path)
-            .and_then(|file| file.length())
-            .map_err(io_error(&path))?;
-        match recovered.archive_ends.get(name).copied() {
-            None => disk.remove(&path).map_err(io_error(&path))?,
-            Some(end) if length > end => disk.cut(&path, end).map_err(io_error(&path))?,
-            Some(_) => {}
-        }
-    }
-    Ok(())
 }

@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::counters::Snapshot;
 use crate::engine::CrawlError;
-use crate::recover::{each_record, our_identity};
+use crate::identity::our_identity;
+use crate::recover::each_record;
 use crate::stopped::Stopped;
 
 /// One URL and what decided its state.

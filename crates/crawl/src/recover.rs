@@ -4,50 +4,22 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rhumb_frontier::{Frontier, LaneId, Order, Place, Queued, RobotsRow};
-use rhumb_store::runs::{Keys, RunsError, Verdict};
+use rhumb_frontier::{Frontier, LaneId};
+use rhumb_store::runs::{Keys, RunsError};
 use rhumb_store::{
-    Admitted, Clock, Control as ControlRecord, Disk, FORMAT, Fate, Group, HostEvent, Identity,
-    JournalError, JournalReader, Position, Record, Seed, Timestamp, Visit, journals_in,
+    Disk, Group, JournalError, JournalReader, Position, Record, Timestamp, journals_in,
 };
-use rhumb_url::{Fingerprinter, KeyedUrl, NORMALISER_VERSION, PARTITIONS, Partition, Scope, Url};
+use rhumb_url::{Fingerprinter, PARTITIONS, Partition, Scope, Url};
 
-use crate::admission::set_key;
 use crate::counters::Counters;
 use crate::engine::CrawlError;
 use crate::manifest::{Manifest, Mark, Marks};
 use crate::views::Views;
 
 /// How often a set that owes an answer is asked again.
-const ASK_AGAIN: Duration = Duration::from_millis(1);
-
-/// What a crawl directory made by this program says of itself.
-pub fn our_identity(clock: &dyn Clock) -> Identity {
-    let created = clock.wall();
-    // URLs come from strangers, who must not be able to choose collisions.
-    let mut seed_material = [0; 16];
-    seed_material[..8].copy_from_slice(&created.0.to_le_bytes());
-    seed_material[8..].copy_from_slice(&random_bits().to_le_bytes());
-    Identity {
-        format: FORMAT,
-        normaliser: NORMALISER_VERSION,
-        suffix_list: rhumb_url::suffix_list_version().to_owned(),
-        partitions: PARTITIONS,
-        // TOML integers are signed.
-        hash_seed: xxhash_rust::xxh3::xxh3_64(&seed_material) >> 1,
-        created: created.to_string(),
-        program: concat!("rhumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-    }
-}
-
-/// The standard library seeds its maps from the system's randomness.
-fn random_bits() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
-}
+pub const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The links of visits in a journal of an earlier run that are not all taken
 /// in: to be read from `next` through `through`.
@@ -123,9 +95,9 @@ pub struct Recovered {
     pub archive_ends: HashMap<String, u64>,
     pub seeds: u64,
     /// The last record of each journal.
-    ends: Marks,
+    pub ends: Marks,
     /// When each journal was closed in good order.
-    stops: BTreeMap<u16, Option<Timestamp>>,
+    pub stops: BTreeMap<u16, Option<Timestamp>>,
 }
 
 impl Recovery<'_> {
@@ -253,170 +225,6 @@ impl Recovery<'_> {
         own.min(views).min(settled.min().unwrap_or(0)) + 1
     }
 
-    fn replay_group(
-        &mut self,
-        group: &Group,
-        shards: &mut [ShardState],
-        result: &mut Recovered,
-    ) -> Result<(), CrawlError> {
-        for (position, record) in group.records() {
-            let Ok(record) = record else { continue };
-            let end = result.ends.entry(position.journal).or_default();
-            *end = Mark::from(position).max(*end);
-            let stopped = match &record {
-                Record::Control(c) if c.command == ControlRecord::STOPPED => Some(c.time),
-                _ => None,
-            };
-            let known = self.manifest.shards.get(position.journal as usize);
-            if known.is_none_or(|part| Mark::from(position) > part.own) {
-                result.stops.insert(position.journal, stopped);
-            }
-            for extent in record.extents() {
-                let end = result.archive_ends.entry(extent.file.clone()).or_default();
-                *end = (*end).max(extent.offset + extent.length);
-            }
-            self.views.enter(std::iter::once((position, &record)))?;
-            match record {
-                Record::Seed(seed) => self.seed(position, seed, shards)?,
-                Record::Admitted(admitted) => self.admitted(position, admitted, shards)?,
-                Record::Visit(visit) => self.visit(position, &visit, shards)?,
-                Record::HostEvent(event) => self.host_event(position, &event, shards)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn owner(&self, lane: u64, shards: usize) -> usize {
-        Partition::of_lane(lane).shard(shards)
-    }
-
-    fn seed(
-        &self,
-        position: Position,
-        seed: Seed,
-        shards: &mut [ShardState],
-    ) -> Result<(), CrawlError> {
-        if seed.sequence == 0 {
-            return Ok(());
-        }
-        let admitted = Admitted {
-            order: seed.order,
-            ..Admitted::default()
-        };
-        self.admit(position, &seed.url, seed.sequence, &admitted, shards)
-    }
-
-    fn admitted(
-        &self,
-        position: Position,
-        admitted: Admitted,
-        shards: &mut [ShardState],
-    ) -> Result<(), CrawlError> {
-        for entry in &admitted.entries {
-            if entry.fate == Fate::Queued {
-                self.admit(position, &entry.url, entry.sequence, &admitted, shards)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn admit(
-        &self,
-        position: Position,
-        url: &str,
-        sequence: u64,
-        admitted: &Admitted,
-        shards: &mut [ShardState],
-    ) -> Result<(), CrawlError> {
-        let Ok(url) = Url::from_normal(url) else {
-            return Ok(());
-        };
-        let key = self.print.key(&url);
-        let owner = self.owner(key.lane, shards.len());
-        if self.manifest.has(key.lane, position) {
-            return Ok(());
-        }
-        let shard = &mut shards[owner];
-        let keyed = KeyedUrl { key, url };
-        if !enter(&mut *shard.seen, &keyed, self.now)? {
-            return Ok(());
-        }
-        let seen = &self.counters.tallies[owner].urls_seen;
-        seen.fetch_add(1, Ordering::Relaxed);
-        shard.frontier.admit(Queued {
-            key,
-            place: Order::from_code(admitted.order).place(admitted.depth, sequence),
-            url: keyed.url,
-            depth: admitted.depth,
-            redirects: admitted.redirects,
-            attempts: 0,
-            via: Arc::from(admitted.via.as_str()),
-        });
-        Ok(())
-    }
-
-    fn visit(
-        &self,
-        position: Position,
-        visit: &Visit,
-        shards: &mut [ShardState],
-    ) -> Result<(), CrawlError> {
-        let Ok(url) = Url::from_normal(&visit.url) else {
-            return Ok(());
-        };
-        let lane = lane_of(self.print, &url);
-        if self.manifest.has(lane.0, position) {
-            return Ok(());
-        }
-        let owner = self.owner(lane.0, shards.len());
-        let place = Place {
-            priority: visit.priority,
-            sequence: visit.sequence,
-        };
-        shards[owner].frontier.forget(lane, place);
-        let duplicate = self.views.is_duplicate(visit)?;
-        self.counters.tallies[owner].apply(visit, duplicate);
-        Ok(())
-    }
-
-    fn host_event(
-        &self,
-        position: Position,
-        event: &HostEvent,
-        shards: &mut [ShardState],
-    ) -> Result<(), CrawlError> {
-        let Ok(url) = Url::parse(&format!("{}/", event.host)) else {
-            return Ok(());
-        };
-        let lane = lane_of(self.print, &url);
-        if self.manifest.has(lane.0, position) {
-            return Ok(());
-        }
-        let owner = self.owner(lane.0, shards.len());
-        let frontier = &mut shards[owner].frontier;
-        if event.event == HostEvent::GIVEN_UP {
-            frontier.restore_row(lane, None, Some(&event.detail))?;
-            return Ok(());
-        }
-        if event.event == HostEvent::RESTS {
-            let rest = event.delay.as_micros() as u64;
-            frontier.restore_rest(lane, Timestamp(event.time.0.saturating_add(rest)))?;
-            return Ok(());
-        }
-        self.counters.tallies[owner].apply_robots(event);
-        frontier.restore_row(lane, Some(event.delay), None)?;
-        if event.status > 0 {
-            let row = RobotsRow {
-                fetched: event.time,
-                status: event.status,
-                body: event.body.clone(),
-            };
-            frontier.rows.put_robots(lane, self.print.host(&url), &row);
-        }
-        Ok(())
-    }
-
     /// Which journals each shard has still to read for links.
     fn find_tails(&self, shards: &mut [ShardState], result: &Recovered) {
         let count = shards.len();
@@ -463,23 +271,5 @@ impl Recovery<'_> {
                 }
             }
         }
-    }
-}
-
-/// Enter a key; `true` if it was not there. Waits for the answer.
-fn enter(set: &mut dyn Keys, url: &KeyedUrl, now: Duration) -> Result<bool, RunsError> {
-    let mut verdicts = Vec::with_capacity(1);
-    set.offer(&[set_key(&url.key)], 0, now, &mut verdicts);
-    if verdicts != [Verdict::Later] {
-        return Ok(verdicts == [Verdict::New]);
-    }
-    let mut answers = Vec::new();
-    loop {
-        set.hurry();
-        set.tend(now, &mut answers)?;
-        if let Some((_, new)) = answers.pop() {
-            return Ok(new);
-        }
-        std::thread::sleep(ASK_AGAIN);
     }
 }

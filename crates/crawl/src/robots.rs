@@ -9,6 +9,9 @@ use rhumb_robots::Rules;
 use rhumb_store::Timestamp;
 use rhumb_url::Url;
 
+use crate::recover::lane_of;
+use crate::shard::Shard;
+
 /// Redirects of a robots.txt that are followed.
 const MAX_HOPS: u32 = 5;
 
@@ -165,6 +168,47 @@ impl RobotsCache {
             }
         }
         failures
+    }
+}
+
+impl Shard {
+    /// The robots.txt of a URL's host, if it is known and fresh: from memory,
+    /// else from disk.
+    pub fn robots_of(&self, url: &Url) -> Option<Robots> {
+        let host = self.shared.print.host(url);
+        let now = self.now();
+        let mut cache = self.robots.borrow_mut();
+        if let Some(known) = cache.get(host, now) {
+            return known;
+        }
+        let lane = lane_of(&self.shared.print, url);
+        let row = match self.frontier.borrow().rows.robots(lane, host) {
+            Ok(row) => row?,
+            Err(error) => {
+                self.fail(&error.to_string());
+                return None;
+            }
+        };
+        let wall = self.shared.clock.wall();
+        let age = Duration::from_micros(wall.0.saturating_sub(row.fetched.0));
+        if age >= self.shared.config.robots_ttl {
+            return None;
+        }
+        let robots = Robots::from_row(&row, &self.shared.agent_token);
+        cache.put(host, robots.clone(), now.saturating_sub(age));
+        Some(robots)
+    }
+
+    pub fn keep_robots(&self, url: &Url, row: &RobotsRow) {
+        let lane = lane_of(&self.shared.print, url);
+        let host = self.shared.print.host(url);
+        self.frontier.borrow_mut().rows.put_robots(lane, host, row);
+    }
+
+    /// The time between visits that a host's rules ask for, within reason.
+    pub fn own_delay(&self, rules: &Rules) -> Duration {
+        let asked = rules.crawl_delay().unwrap_or_default();
+        asked.min(self.shared.config.max_crawl_delay)
     }
 }
 

@@ -10,34 +10,27 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use rhumb_fetch::{Connection, Fetcher, Resolver};
-use rhumb_frontier::{Frontier, LaneId, RobotsRow};
-use rhumb_robots::Rules;
+use rhumb_frontier::{Frontier, LaneId};
 use rhumb_store::runs::RunsError;
-use rhumb_store::{Control as ControlRecord, Position, Record, Visit};
-use rhumb_url::Url;
+use rhumb_store::{Control as ControlRecord, Position, Record};
 
 use crate::admission::Admissions;
 use crate::catch_up::CatchUp;
 use crate::commit::Committer;
 use crate::control::Ending;
 use crate::door::{Committed, Message};
-use crate::exchange::{LinkBatch, Received, batches_of, offered_by};
+use crate::exchange::batches_of;
 use crate::freezing::Freezing;
 use crate::manifest::Mark;
-use crate::recover::{ShardState, Tail, lane_of};
-use crate::robots::{Robots, RobotsCache};
+use crate::recover::{ShardState, Tail};
+use crate::robots::RobotsCache;
 use crate::settled::Settled;
 use crate::shared::Shared;
 use crate::turn;
 
-/// Link messages taken from one sender before the others get their turn.
-const BATCHES_AT_A_TIME: usize = 256;
-/// URLs in one piece of a listing.
-const LISTING_PIECE: usize = 1000;
 /// How often a shard that leaves looks whether its state is written.
 const LEAVING: Duration = Duration::from_millis(1);
 
@@ -53,12 +46,12 @@ pub struct Shard {
     pub parked: RefCell<HashMap<u64, (Connection, Duration)>>,
     pub admissions: Admissions,
     pub freezing: Freezing,
-    turns: Cell<usize>,
+    pub turns: Cell<usize>,
     max_turns: usize,
     /// Readers of the journals of senders that this shard fell behind.
-    catching_up: RefCell<HashMap<usize, CatchUp>>,
+    pub catching_up: RefCell<HashMap<usize, CatchUp>>,
     /// Journals of earlier runs whose links are not all taken in.
-    tails: RefCell<VecDeque<(Tail, CatchUp)>>,
+    pub tails: RefCell<VecDeque<(Tail, CatchUp)>>,
     /// What all handed to the commit thread before it left came to.
     marked: Cell<Option<Position>>,
     /// Bytes received that no record tells of yet: of attempts that are
@@ -298,12 +291,6 @@ impl Shard {
         self.max_turns.saturating_sub(self.turns.get() - 1)
     }
 
-    /// The time between visits that a host's rules ask for, within reason.
-    pub fn own_delay(&self, rules: &Rules) -> Duration {
-        let asked = rules.crawl_delay().unwrap_or_default();
-        asked.min(self.shared.config.max_crawl_delay)
-    }
-
     /// The next visit's record tells of these bytes.
     pub fn leave_to_next_record(&self, bytes: u64) {
         self.unrecorded.set(self.unrecorded.get() + bytes);
@@ -317,39 +304,6 @@ impl Shard {
     pub fn given_up(&self, lane: LaneId) -> Option<String> {
         let frontier = self.frontier.borrow();
         frontier.given_up(lane).map(str::to_owned)
-    }
-
-    /// The robots.txt of a URL's host, if it is known and fresh: from memory,
-    /// else from disk.
-    pub fn robots_of(&self, url: &Url) -> Option<Robots> {
-        let host = self.shared.print.host(url);
-        let now = self.now();
-        let mut cache = self.robots.borrow_mut();
-        if let Some(known) = cache.get(host, now) {
-            return known;
-        }
-        let lane = lane_of(&self.shared.print, url);
-        let row = match self.frontier.borrow().rows.robots(lane, host) {
-            Ok(row) => row?,
-            Err(error) => {
-                self.fail(&error.to_string());
-                return None;
-            }
-        };
-        let wall = self.shared.clock.wall();
-        let age = Duration::from_micros(wall.0.saturating_sub(row.fetched.0));
-        if age >= self.shared.config.robots_ttl {
-            return None;
-        }
-        let robots = Robots::from_row(&row, &self.shared.agent_token);
-        cache.put(host, robots.clone(), now.saturating_sub(age));
-        Some(robots)
-    }
-
-    pub fn keep_robots(&self, url: &Url, row: &RobotsRow) {
-        let lane = lane_of(&self.shared.print, url);
-        let host = self.shared.print.host(url);
-        self.frontier.borrow_mut().rows.put_robots(lane, host, row);
     }
 
     pub fn ring(&self) {
@@ -406,123 +360,6 @@ impl Shard {
         self.shared.pending.done(1);
     }
 
-    /// Take in what other shards, this one and earlier runs have found.
-    /// `true` if there is more.
-    fn take_in_links(&self) -> bool {
-        if self.freezing.is_marking() || self.is_congested() {
-            return false;
-        }
-        let tails = self.read_a_tail();
-        let mut more = tails;
-        for from in 0..self.shared.shards() {
-            // Read before the channel: what had been sent by then has come
-            // when the channel is empty.
-            let sent = self.shared.applied[from].load(Ordering::Acquire);
-            for taken in 0.. {
-                if taken == BATCHES_AT_A_TIME {
-                    more = true;
-                    break;
-                }
-                match self.shared.exchange.receive(from, self.id) {
-                    Received::Batch(batch) => {
-                        let source = batch.source;
-                        self.offer_links(batch);
-                        self.has_received(from, source.sequence);
-                    }
-                    Received::Behind {
-                        from: first,
-                        through,
-                    } => {
-                        self.catch_up(from, first, through);
-                    }
-                    Received::Nothing => {
-                        self.has_received(from, sent);
-                        break;
-                    }
-                }
-            }
-        }
-        more
-    }
-
-    fn has_received(&self, from: usize, sequence: u64) {
-        let epoch = self.shared.epoch;
-        let mut settled = self.admissions.settled.borrow_mut();
-        settled.received(from as u16, Mark { epoch, sequence });
-    }
-
-    /// Read on in a journal of an earlier run, one group: `true` if there is
-    /// more.
-    fn read_a_tail(&self) -> bool {
-        let mut tails = self.tails.borrow_mut();
-        let Some((tail, reader)) = tails.front_mut() else {
-            return false;
-        };
-        let read = reader.read(tail.next, tail.through, |position, visit| {
-            if let Some(batch) = self.batches_here(position, visit) {
-                self.shared.pending.add(1);
-                self.offer_links(batch);
-            }
-        });
-        match read {
-            // Nothing stands there any more: a takedown may have removed it.
-            Ok(reached) if reached < tail.next => tail.next = tail.through + 1,
-            Ok(reached) => tail.next = reached + 1,
-            Err(error) => {
-                self.fail(&error.to_string());
-                return false;
-            }
-        }
-        if tail.next > tail.through {
-            let before = Mark {
-                epoch: 0,
-                sequence: tail.from,
-            };
-            let mut settled = self.admissions.settled.borrow_mut();
-            settled.close(tail.journal, before);
-            settled.received(tail.journal, tail.end);
-            drop(settled);
-            tails.pop_front();
-            self.shared.pending.done(1);
-        }
-        !tails.is_empty()
-    }
-
-    /// Read a sender's journal over the messages that found no room: one
-    /// group at a time, so that the other work goes on in between.
-    fn catch_up(&self, from: usize, first: u64, through: u64) {
-        let shared = &self.shared;
-        let mut catching_up = self.catching_up.borrow_mut();
-        let reader = catching_up.entry(from).or_insert_with(|| {
-            CatchUp::new(
-                Arc::clone(&shared.disk),
-                &shared.journal_folder,
-                from as u16,
-            )
-        });
-        let read = reader.read(first, through, |position, visit| {
-            // The sender has counted them as work.
-            if let Some(batch) = self.batches_here(position, visit) {
-                self.offer_links(batch);
-            }
-        });
-        match read {
-            Ok(reached) => {
-                self.has_received(from, reached);
-                shared.exchange.caught_up(from, self.id, reached);
-            }
-            Err(error) => self.fail(&error.to_string()),
-        }
-    }
-
-    /// The links of a recorded visit that belong here.
-    fn batches_here(&self, position: Position, visit: &Visit) -> Option<LinkBatch> {
-        let (print, shards) = (&self.shared.print, self.shared.shards());
-        let batches = batches_of(visit, offered_by(visit), position, print, shards);
-        let mine = batches.into_iter().find(|(owner, _)| *owner == self.id);
-        mine.map(|(_, batch)| batch)
-    }
-
     /// A seat at an address was handed to one of our lanes.
     fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
         let taken = self.frontier.borrow_mut().wake(lane, address, earliest);
@@ -541,50 +378,5 @@ impl Shard {
                 earliest,
             });
         }
-    }
-
-    fn list(&self, in_flight: bool, reply: &SyncSender<Vec<String>>) {
-        let frontier = self.frontier.borrow();
-        let mut piece = Vec::new();
-        let mut hand_on = |url: &str| {
-            piece.push(url.to_owned());
-            piece.len() < LISTING_PIECE || reply.try_send(std::mem::take(&mut piece)).is_ok()
-        };
-        if in_flight {
-            frontier.in_flight().all(|url| hand_on(url.as_str()));
-        } else if let Err(error) = frontier.waiting(&mut |item| hand_on(item.url.as_str())) {
-            self.fail(&error.to_string());
-        }
-        let _ = reply.try_send(piece);
-    }
-
-    /// Nothing is under way any more: what was abandoned is still to be done.
-    fn publish_last(&self) {
-        let gauges = &self.shared.counters.gauges[self.id];
-        let left = self.frontier.borrow().counts().entries;
-        gauges.queued.store(left, Ordering::Relaxed);
-        for none in [&gauges.in_flight, &gauges.committing, &gauges.connections] {
-            none.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Show this shard's gauges.
-    fn publish(&self) {
-        let gauges = &self.shared.counters.gauges[self.id];
-        let frontier = self.frontier.borrow();
-        let turns = self.turns.get();
-        let committing = frontier.in_flight().len().saturating_sub(turns);
-        gauges.queued.store(frontier.queued(), Ordering::Relaxed);
-        gauges.hosts.store(frontier.lanes(), Ordering::Relaxed);
-        gauges.in_flight.store(turns as u64, Ordering::Relaxed);
-        gauges
-            .committing
-            .store(committing as u64, Ordering::Relaxed);
-        let untaken = self.tails.borrow().len() + self.admissions.waiting();
-        gauges.untaken.store(untaken as u64, Ordering::Release);
-        let connections = turns + self.parked.borrow().len();
-        gauges
-            .connections
-            .store(connections as u64, Ordering::Relaxed);
     }
 }

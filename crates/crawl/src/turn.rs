@@ -1,24 +1,26 @@
 //! A turn: the visits to one host name, over one connection, between *take*
 //! and *put back*.
 
-use std::net::IpAddr;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rhumb_fetch::{Connection, Document, Failure};
+use rhumb_fetch::{Document, Failure};
 use rhumb_frontier::{Queued, Seat, Turn, Waiter};
 use rhumb_robots::Rules;
-use rhumb_store::{HostEvent, Outcome, Record, State, Timestamp, Visit};
-use rhumb_url::{Url, UrlKey};
+use rhumb_store::{HostEvent, Outcome, Record, State};
+use rhumb_url::Url;
 
 use crate::door::Follow;
 use crate::recover::lane_of;
+use crate::requests::Visits;
 use crate::robots::{Robots, meaning};
 use crate::shard::Shard;
-use crate::visit::{new_visit, outcome_of_failure, record};
+use crate::unfetched::{
+    asked_rest, back_off, count_retry, fail, note_rest, refuse, refuse_all, release_page,
+};
+use crate::visit::record;
 
 /// What a visit leaves for the rest of its turn.
-enum Next {
+pub enum Next {
     /// The next URL may follow at once, as far as the turn goes.
     GoOn,
     /// The lane rests until this time.
@@ -93,7 +95,7 @@ fn rest_until(next: &Next) -> Duration {
     }
 }
 
-fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
+pub fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
     let popped = shard.frontier.borrow_mut().pop(turn);
     popped.unwrap_or_else(|error| {
         shard.fail(&error.to_string());
@@ -102,21 +104,13 @@ fn pop(shard: &Shard, turn: &Turn) -> Option<Queued> {
 }
 
 /// The URL was not visited after all.
-fn give_back(shard: &Shard, item: Queued) {
+pub fn give_back(shard: &Shard, item: Queued) {
     shard.frontier.borrow_mut().give_back(item);
 }
 
 fn put_back(shard: &Shard, turn: Turn, earliest: Duration) {
     let now = shard.now();
     shard.frontier.borrow_mut().put_back(turn, now, earliest);
-}
-
-/// The visits of one turn and the connection they share.
-struct Visits<'a> {
-    shard: &'a Shard,
-    addresses: &'a [IpAddr],
-    /// The open connection and the host (scheme, name, port) it leads to.
-    connection: Option<(u64, Connection)>,
 }
 
 impl Visits<'_> {
@@ -294,92 +288,6 @@ impl Visits<'_> {
         shard.committer.visit(visit, capture, follow).await;
         rest.map_or(Next::GoOn, |rest| Next::Rest(shard.now() + rest))
     }
-
-    /// One request on the connection at hand, or on a fresh one. A robots.txt
-    /// is read whatever type it claims to be.
-    async fn get(&mut self, turn: &Turn, url: &Url, any_type: bool) -> Result<Document, Failure> {
-        let host = self.shard.shared.print.host(url);
-        if let Some(mut connection) = self.kept_connection(host)
-            && connection.is_still_open().await
-        {
-            self.wait_to_send(turn).await;
-            // If the server closes instead of answering, the request may have
-            // reached it: asking again is another visit, after the delay.
-            return self.get_on(host, connection, url, any_type).await;
-        }
-        let connection = self.shard.fetcher.connect(url, self.addresses).await?;
-        self.wait_to_send(turn).await;
-        self.get_on(host, connection, url, any_type).await
-    }
-
-    async fn wait_to_send(&self, turn: &Turn) {
-        loop {
-            let now = self.shard.now();
-            let asked = self.shard.frontier.borrow_mut().may_send(turn, now);
-            match asked {
-                Ok(()) => return,
-                Err(at) => tokio::time::sleep(at.saturating_sub(now)).await,
-            }
-        }
-    }
-
-    async fn get_on(
-        &mut self,
-        host: u64,
-        mut connection: Connection,
-        url: &Url,
-        any_type: bool,
-    ) -> Result<Document, Failure> {
-        let before = connection.received();
-        let got = match any_type {
-            true => connection.get_of_any_type(url).await,
-            false => connection.get(url, None).await,
-        };
-        let received = connection.received() - before;
-        self.shard.shared.byte_budget.add(received);
-        let told = got
-            .as_ref()
-            .map_or(0, |document| document.wire.len() as u64);
-        let untold = received.saturating_sub(told);
-        self.shard.leave_to_next_record(untold);
-        let document = got?;
-        if connection.reusable() {
-            self.connection = Some((host, connection));
-        }
-        Ok(document)
-    }
-
-    fn kept_connection(&mut self, host: u64) -> Option<Connection> {
-        if let Some((kept, connection)) = self.connection.take()
-            && kept == host
-        {
-            return Some(connection);
-        }
-        let (connection, since) = self.shard.parked.borrow_mut().remove(&host)?;
-        let fresh = self.shard.now() < since + self.shard.shared.config.keep_alive;
-        fresh.then_some(connection)
-    }
-
-    /// Keep the connection for the lane's next turn, if there will be one
-    /// soon and there is room.
-    fn park(&mut self, turn: &Turn) {
-        let shard = self.shard;
-        let Some((host, connection)) = self.connection.take() else {
-            return;
-        };
-        let soon = shard.shared.config.delay < shard.shared.config.keep_alive;
-        let wanted = shard.frontier.borrow().has_more(turn);
-        let now = shard.now();
-        let mut parked = shard.parked.borrow_mut();
-        let room = shard.room_to_park();
-        if parked.len() >= room {
-            let keep_alive = shard.shared.config.keep_alive;
-            parked.retain(|_, (_, since)| now < *since + keep_alive);
-        }
-        if soon && wanted && parked.len() < room {
-            parked.insert(host, (connection, now));
-        }
-    }
 }
 
 /// One request to another name of the site, in that name's own turn. The
@@ -411,71 +319,6 @@ async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Fail
     got
 }
 
-/// A URL that is decided without asking for it.
-async fn refuse(shard: &Shard, item: Queued, outcome: Outcome, detail: String) {
-    let time = shard.shared.clock.wall();
-    let mut visit = new_visit(&item, outcome, time);
-    visit.attempts = item.attempts;
-    visit.detail = detail;
-    commit_without_document(shard, item.key, visit).await;
-}
-
-async fn commit_without_document(shard: &Shard, key: UrlKey, mut visit: Visit) {
-    visit.other_bytes = shard.take_unrecorded();
-    let follow = Follow {
-        key,
-        offered: Vec::new(),
-    };
-    let committer = &shard.committer;
-    committer.visit(Box::new(visit), None, follow).await;
-}
-
-/// Everything that waits for a host that was given up.
-async fn refuse_all(shard: &Shard, turn: &Turn, first: Queued, reason: &str) {
-    let mut next = Some(first);
-    while let Some(item) = next.take().or_else(|| pop(shard, turn)) {
-        refuse(shard, item, Outcome::HostGivenUp, reason.to_owned()).await;
-    }
-}
-
-/// How long a server that is asked too much (429) or cannot answer (503)
-/// wants to be left alone, within reason.
-fn asked_rest(shard: &Shard, document: &Document, time: Timestamp) -> Option<Duration> {
-    if !matches!(document.status, 429 | 503) {
-        return None;
-    }
-    let now = std::time::UNIX_EPOCH + Duration::from_micros(time.0);
-    let asked = document.retry_after(now).unwrap_or_default();
-    Some(asked.min(shard.shared.config.max_crawl_delay))
-}
-
-/// Write down that a host is to be left alone: a crash must not make it
-/// forgotten.
-fn note_rest(shard: &Shard, url: &Url, status: u16, rest: Duration) {
-    if rest <= shard.shared.config.delay {
-        return;
-    }
-    shard.committer.record(Record::HostEvent(HostEvent {
-        host: url.origin().to_owned(),
-        time: shard.shared.clock.wall(),
-        event: HostEvent::RESTS.to_owned(),
-        detail: format!("status {status}, for {} s", rest.as_secs_f64()),
-        delay: rest,
-        ..HostEvent::default()
-    }));
-}
-
-fn count_retry(shard: &Shard) {
-    let tally = &shard.shared.counters.tallies[shard.id];
-    tally.retries.fetch_add(1, Ordering::Relaxed);
-}
-
-/// A page that was reserved did not come: others may have it.
-fn release_page(shard: &Shard) {
-    shard.shared.budget.release();
-    shard.shared.ring_all();
-}
-
 /// The deciding line, if the rules forbid the URL.
 fn disallowed(rules: &Rules, url: &Url) -> Option<String> {
     let verdict = rules.check(url.path_and_query());
@@ -487,45 +330,4 @@ fn disallowed(rules: &Rules, url: &Url) -> Option<String> {
         Some(line) => format!("robots.txt line {line}: {rule}"),
         None => format!("robots.txt: {rule}"),
     })
-}
-
-fn back_off(shard: &Shard, attempts: u32) -> Duration {
-    shard.shared.config.retry_delay * 2u32.saturating_pow(attempts.saturating_sub(1).min(10))
-}
-
-/// A visit that brought no document: to be tried again, or to be recorded.
-async fn fail(
-    shard: &Shard,
-    turn: &Turn,
-    mut item: Queued,
-    failure: &Failure,
-    time: Timestamp,
-) -> Next {
-    let config = &shard.shared.config;
-    let lane = turn.lane();
-    let in_a_row = shard.frontier.borrow_mut().note_failure(lane, true);
-    item.attempts += 1;
-    let again = failure.is_transient() && item.attempts as usize <= config.retries;
-    let rest = shard.now() + back_off(shard, item.attempts);
-    if again && (in_a_row as usize) < config.host_failures {
-        count_retry(shard);
-        give_back(shard, item);
-        return Next::Rest(rest);
-    }
-    if in_a_row as usize >= config.host_failures {
-        let reason = format!("{in_a_row} failures in a row, the last: {failure}");
-        shard.committer.record(Record::HostEvent(HostEvent {
-            host: item.url.origin().to_owned(),
-            time,
-            event: HostEvent::GIVEN_UP.to_owned(),
-            detail: reason.clone(),
-            ..HostEvent::default()
-        }));
-        shard.frontier.borrow_mut().give_up(lane, &reason);
-    }
-    let mut visit = new_visit(&item, outcome_of_failure(failure), time);
-    visit.attempts = item.attempts;
-    visit.detail = failure.to_string();
-    commit_without_document(shard, item.key, visit).await;
-    Next::GoOn
 }
