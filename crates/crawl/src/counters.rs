@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rhumb_store::{Fate, HostEvent, Outcome, State, Visit};
+use rhumb_store::{Fate, Outcome, State, Visit};
 use serde::{Deserialize, Serialize};
 
 /// One of each per shard, so that each counts what its own journal says and
@@ -158,9 +158,9 @@ impl Tally {
     }
 
     /// Count an answer to the request for a robots.txt: live and in recovery.
-    pub fn apply_robots(&self, event: &HostEvent) {
+    pub fn apply_robots(&self, bytes: u64) {
         self.robots_fetched.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(event.bytes, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub fn read(&self) -> Counts {

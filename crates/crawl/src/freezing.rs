@@ -35,6 +35,9 @@ pub struct Freezing {
     asked: Cell<u64>,
     /// Where the committed part of this epoch's archive files ends.
     archive: RefCell<BTreeMap<String, u64>>,
+    /// Bytes of each robots.txt that came behind the mark: to be counted when
+    /// the numbers before it are frozen.
+    robots_behind: RefCell<Vec<u64>>,
 }
 
 impl Freezing {
@@ -45,6 +48,7 @@ impl Freezing {
             visits: Cell::new(0),
             asked: Cell::new(0),
             archive: RefCell::default(),
+            robots_behind: RefCell::default(),
         }
     }
 
@@ -130,7 +134,11 @@ impl Shard {
             .next_at
             .set(self.now() + self.shared.config.checkpoint_interval);
         self.freezing.visits.set(0);
-        let step = match self.freeze(position, None) {
+        let frozen = self.freeze(position, None);
+        for bytes in self.freezing.robots_behind.take() {
+            self.shared.counters.tallies[self.id].apply_robots(bytes);
+        }
+        let step = match frozen {
             None => Step::Resting,
             Some(shard) => Step::Writing {
                 shard: Box::new(shard),
@@ -141,6 +149,14 @@ impl Shard {
             },
         };
         *self.freezing.step.borrow_mut() = step;
+    }
+
+    /// Count a robots.txt whose record has been handed to the commit thread.
+    pub fn count_robots(&self, bytes: u64) {
+        match self.freezing.is_marking() {
+            true => self.freezing.robots_behind.borrow_mut().push(bytes),
+            false => self.shared.counters.tallies[self.id].apply_robots(bytes),
+        }
     }
 
     /// This shard's part as of now; `None` where the state is in memory.

@@ -169,7 +169,7 @@ impl Recovery<'_> {
             frontier.restore_rest(lane, Timestamp(event.time.0.saturating_add(rest)))?;
             return Ok(());
         }
-        self.counters.tallies[owner].apply_robots(event);
+        self.counters.tallies[owner].apply_robots(event.bytes);
         frontier.restore_row(lane, Some(event.delay), None)?;
         if event.status > 0 {
             let row = RobotsRow {

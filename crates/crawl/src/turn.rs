@@ -204,7 +204,7 @@ impl Visits<'_> {
                     bytes: document.wire.len() as u64,
                     ..HostEvent::default()
                 };
-                shard.shared.counters.tallies[shard.id].apply_robots(&event);
+                shard.count_robots(event.bytes);
                 shard.committer.record(Record::HostEvent(event));
                 if let Robots::Rules(rules) = &robots
                     && self.heed_delay(turn, rules)
