@@ -24,6 +24,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// As the program has it: what is measured in this process must be the same.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 #[derive(Parser)]
 #[command(about = "Measure rhumb against a limit and a rival, over the same web in the same run.")]
 struct Args {

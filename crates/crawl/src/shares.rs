@@ -30,7 +30,7 @@ impl Shares {
     /// The URLs that wait in one shard.
     pub fn queue(&self) -> TableConfig {
         TableConfig {
-            compression: Compression::Zstd(1),
+            compression: Compression::Zstd(-1),
             filter: FilterOn::Prefix(8),
             ..table("queue", self.bytes(share::QUEUE) / self.shards)
         }

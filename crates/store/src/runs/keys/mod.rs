@@ -73,7 +73,10 @@ pub struct KeySetConfig {
     pub confirm_after: Duration,
     /// So many runs of like size are merged into one.
     pub merge_width: usize,
+    /// Blocks have this size, or more where the index of a run would
+    /// otherwise take more memory than `index_bytes`.
     pub block_bytes: usize,
+    pub index_bytes: usize,
 }
 
 impl Default for KeySetConfig {
@@ -86,12 +89,12 @@ impl KeySetConfig {
     /// Settings that keep a set within so many bytes of memory.
     pub fn within(bytes: usize) -> KeySetConfig {
         // Three tables (live, written, cleared) and the keys of one, sorted:
-        // three eighths. Three lists of keys asked for: a fortieth. (Larger
+        // three eighths. Three lists of keys asked for: a twentieth. (Larger
         // batches are cheaper by the key, but a host's links are asked for
         // again and again until the first answer is known.) The filter and
         // the one before it: eleven twentieths.
         let slots = previous_power_of_two((bytes / 10 / 16).clamp(1 << 8, 1 << 21));
-        let confirm_keys = (bytes / 3_200).clamp(1 << 8, 1 << 20);
+        let confirm_keys = (bytes / 1_600).clamp(1 << 8, 1 << 20);
         KeySetConfig {
             buffer_keys: slots / 4 * 3 - 4,
             filter_bytes: bytes / 16 * 7,
@@ -99,8 +102,16 @@ impl KeySetConfig {
             confirm_keys,
             confirm_after: Duration::from_secs(1),
             merge_width: 8,
-            block_bytes: 8 << 10,
+            block_bytes: 2 << 10,
+            index_bytes: bytes / 32,
         }
+    }
+
+    /// The size of the blocks of a run of so many keys. A look-up reads a
+    /// whole block for nearly every key: the smaller, the cheaper.
+    fn block_bytes_for(&self, keys: u64) -> usize {
+        let blocks = (self.index_bytes / run::INDEX_ENTRY_IN_MEMORY).max(1);
+        (keys as usize * size_of::<u64>() / blocks).max(self.block_bytes)
     }
 }
 

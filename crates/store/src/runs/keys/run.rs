@@ -19,6 +19,8 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: u64 = 16;
 const INDEX_ENTRY_BYTES: usize = 20;
 const FOOTER_BYTES: usize = 40;
+/// A block's first key and where it begins.
+pub const INDEX_ENTRY_IN_MEMORY: usize = size_of::<u128>() + size_of::<u64>();
 /// A longer block is damage: nobody writes it.
 pub const MAX_BLOCK_BYTES: usize = 256 << 10;
 /// Blocks go to the file in pieces of this size.

@@ -8,9 +8,9 @@ use crate::runs::RunsError;
 
 /// Blocks are read together up to this size.
 const READ_BYTES: u64 = 512 << 10;
-/// So many blocks that nobody asked for are read rather than skipped:
+/// So many bytes that nobody asked for are read rather than skipped:
 /// stopping a read and beginning another costs more.
-const GAP_BLOCKS: usize = 2;
+const GAP_BYTES: u64 = 4 << 10;
 
 /// A key somebody waits to hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,7 +128,8 @@ impl Search {
     /// Which blocks, from `first` on, to read at once for the keys from `next` on.
     fn plan(&mut self, run: &KeyRun, first: usize, asked: &[Asked], mut next: usize) {
         self.wanted.clear();
-        let reach = run.offsets()[first] + READ_BYTES;
+        let offsets = run.offsets();
+        let reach = offsets[first] + READ_BYTES;
         let mut block = first;
         loop {
             next += match run.end_of(block) {
@@ -139,8 +140,8 @@ impl Search {
             let following = asked.get(next).and_then(|a| run.block_of(a.key(), block));
             match following {
                 Some(following)
-                    if following <= block + 1 + GAP_BLOCKS
-                        && run.offsets()[following + 1] <= reach =>
+                    if offsets[following] <= offsets[block + 1] + GAP_BYTES
+                        && offsets[following + 1] <= reach =>
                 {
                     block = following;
                 }

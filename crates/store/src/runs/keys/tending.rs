@@ -178,7 +178,7 @@ impl KeySet {
             self.clearing.push(fresh);
         }
         let folder = self.folder.clone();
-        let block_bytes = self.config.block_bytes;
+        let block_bytes = self.config.block_bytes_for(buffer.len() as u64);
         let filter = Arc::clone(&self.filter);
         let flush = move || flush(&folder, block_bytes, &buffer, &filter, &slot);
         self.flushing = Some(self.soon.run(flush));
@@ -198,7 +198,8 @@ impl KeySet {
         };
         let inputs: Vec<Arc<KeyRun>> = full[..width].iter().map(|run| Arc::clone(run)).collect();
         let folder = self.folder.clone();
-        let block_bytes = self.config.block_bytes;
+        let keys = inputs.iter().map(|run| run.keys).sum();
+        let block_bytes = self.config.block_bytes_for(keys);
         let sources = inputs.clone();
         let job = move || merge(&folder, &sources, block_bytes);
         let job = self.merges.run(job);
