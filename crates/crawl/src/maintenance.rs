@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Clock, CompactOptions, CompactReport, CrawlDirectory, Disk, Finding, ForgetReport, Journal,
-    RealDisk, Record, Severity, SystemClock, VerifyCounts, compact, forget, verify_journal,
+    RealDisk, Record, Severity, SystemClock, VerifyCounts, compact, forget, lift, verify_journal,
 };
 use rhumb_url::Url;
 
@@ -19,6 +19,7 @@ use crate::manifest::{Manifest, Mark, Marks};
 use crate::recover::each_record;
 use crate::stopped::Stopped;
 use crate::summary::Summary;
+use crate::takedowns::Takedowns;
 use crate::views::Mention;
 
 /// URLs between two signs of life.
@@ -59,10 +60,9 @@ pub fn compact_journal(dir: &Path, memory: u64) -> Result<CompactReport, CrawlEr
     Ok(compact(&disk, &folder, &options)?)
 }
 
-/// Remove pages from archive, journal, set and views.
+/// Remove pages from archive, journal, set and views, and let none come back.
 pub fn forget_pages(
     dir: &Path,
-    pattern: &str,
     what: &Forgotten,
     config: Config,
     observer: &mut dyn Observer,
@@ -74,10 +74,30 @@ pub fn forget_pages(
     let now = SystemClock::default().wall();
     let matches = |url: &str| what.matches(url);
     let (journal, archive) = (directory.journal(), directory.warc());
-    let report = forget(&disk, &journal, &archive, pattern, &matches, now)?;
+    let report = forget(&disk, &journal, &archive, what.as_str(), &matches, now)?;
     drop(directory);
     Crawl::open(dir, config)?.settle(observer)?;
     Ok(report)
+}
+
+/// Let what was forgotten be visited again. `false` if no takedown of exactly
+/// this holds.
+pub fn lift_takedown(
+    dir: &Path,
+    what: &Forgotten,
+    config: Config,
+    observer: &mut dyn Observer,
+) -> Result<bool, CrawlError> {
+    let (directory, disk) = locked(dir)?;
+    if !Takedowns::read(dir)?.holds(what) {
+        return Ok(false);
+    }
+    let now = SystemClock::default().wall();
+    let (journal, archive) = (directory.journal(), directory.warc());
+    lift(&disk, &journal, &archive, what.as_str(), now)?;
+    drop(directory);
+    Crawl::open(dir, config)?.settle(observer)?;
+    Ok(true)
 }
 
 /// What a check found.

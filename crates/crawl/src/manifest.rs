@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
 use crate::engine::{CrawlError, io_error};
+use crate::takedowns::Takedowns;
 
 const NAME: &str = "manifest.json";
 const FORMAT: u32 = 1;
@@ -76,6 +77,8 @@ pub struct ViewsPart {
     pub index: Vec<RunState>,
     pub seeds: Vec<RunState>,
     pub documents: u64,
+    #[serde(default)]
+    pub takedowns: Takedowns,
 }
 
 impl Manifest {

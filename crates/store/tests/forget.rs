@@ -154,7 +154,7 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             let notes = notes(&place);
             assert_eq!(notes.len(), 1);
             assert_eq!(notes[0].time, NOW);
-            assert!(notes[0].detail.starts_with("gone.test: 12 visits"));
+            assert!(notes[0].detail.starts_with("12 visits"));
             // The crawl goes on in an epoch of its own.
             assert_eq!(place.recover(), 4);
             assert_eq!(kept(&place), before);

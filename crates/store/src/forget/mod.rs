@@ -76,14 +76,14 @@ pub struct ForgetReport {
     pub archive_files_rewritten: u64,
 }
 
-/// Forget every URL that matches. `pattern` is how the user said it; it is
-/// what the record left behind tells. Only with the crawl's lock: no crawl
+/// Forget every URL that matches. `subject` names them; it is what the record
+/// left behind tells. Only with the crawl's lock: no crawl
 /// may run, and its other state is made again afterwards.
 pub fn forget(
     disk: &Arc<dyn Disk>,
     journal_folder: &Path,
     archive_folder: &Path,
-    pattern: &str,
+    subject: &str,
     matches: &dyn Fn(&str) -> bool,
     now: Timestamp,
 ) -> Result<ForgetReport, ForgetError> {
@@ -129,7 +129,8 @@ pub fn forget(
     let note = Record::Control(Control {
         time: now,
         command: Control::FORGOTTEN.to_owned(),
-        detail: report.sentence(pattern),
+        detail: report.sentence(),
+        subject: subject.to_owned(),
         ..Control::default()
     });
     let name = write_note(&**disk, journal_folder, epoch, &note)?;
@@ -139,12 +140,34 @@ pub fn forget(
 }
 
 impl ForgetReport {
-    fn sentence(&self, pattern: &str) -> String {
+    fn sentence(&self) -> String {
         format!(
-            "{pattern}: {} visits, {} links, {} admissions, {} seeds, {} archive records",
+            "{} visits, {} links, {} admissions, {} seeds, {} archive records",
             self.visits, self.links, self.admissions, self.seeds, self.archive_records
         )
     }
+}
+
+/// Write down that a takedown no longer holds; what it removed stays removed.
+/// Only with the crawl's lock.
+pub fn lift(
+    disk: &Arc<dyn Disk>,
+    journal_folder: &Path,
+    archive_folder: &Path,
+    subject: &str,
+    now: Timestamp,
+) -> Result<(), JournalError> {
+    let epoch = Journal::recover(disk, journal_folder, archive_folder)?;
+    let note = Record::Control(Control {
+        time: now,
+        command: Control::LIFTED.to_owned(),
+        subject: subject.to_owned(),
+        ..Control::default()
+    });
+    let name = write_note(&**disk, journal_folder, epoch, &note)?;
+    let path = journal_folder.join(name);
+    disk.rename(&plan::fresh_path(&path), &path)
+        .map_err(JournalError::io(&path))
 }
 
 /// Where the part of each archive file ends that the journals name.
@@ -168,7 +191,7 @@ fn archive_ends(disk: &Arc<dyn Disk>, folder: &Path) -> Result<HashMap<String, u
     Ok(ends)
 }
 
-/// The record of the takedown, in a segment and an epoch of its own.
+/// A record about a takedown, in a segment and an epoch of its own.
 fn write_note(
     disk: &dyn Disk,
     folder: &Path,
