@@ -3,8 +3,9 @@
 //!
 //! From the archive go all records whose target matches, also those that no
 //! visit names any more; everything else stays byte for byte, only nearer to
-//! the beginning of its file. Other pages' records are not changed, even
-//! where a page's own text, its `via` or a revisit names what was forgotten.
+//! the beginning of its file, but for lines of ours that name what goes: the
+//! page by which another was found, and the one that a revisit refers to. What
+//! servers sent is not changed, even where a page's own text names it.
 //!
 //! From the journal go visits, seeds and host events of what matches, links
 //! and admissions that lead there, and mentions of it as the way or the
@@ -18,6 +19,7 @@
 //! Without a plan the new files are waste and are removed.
 
 mod archive;
+mod edit;
 mod plan;
 mod records;
 
@@ -70,6 +72,8 @@ pub struct ForgetReport {
     pub duplicates_cleared: u64,
     /// Archive records of other pages that refer to content now gone.
     pub revisits_without_content: u64,
+    /// Archive records of other pages that no longer name what is gone.
+    pub archive_records_changed: u64,
     /// Visits of other pages that got the links which a forgotten one had.
     pub links_moved: u64,
     pub segments_rewritten: u64,
@@ -107,7 +111,7 @@ pub fn forget(
         let path = archive_folder.join(&name);
         let found = Cuts::find(&**disk, &path, packing, named, matches, &mut report)?;
         if !found.is_empty() {
-            cut_out(&**disk, &path, &found)?;
+            cut_out(&**disk, &path, &found, packing, matches)?;
             report.archive_files_rewritten += 1;
             plan.add(Room::Archive, &name);
         }
