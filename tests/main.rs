@@ -18,3 +18,5 @@ mod seeds;
 mod settings;
 mod steering;
 mod support;
+mod takedown;
+mod why;

@@ -36,7 +36,7 @@ mod warc_reader;
 pub use archive::{Archive, ArchiveFormat, archive_epoch, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
-pub use compaction::{CompactOptions, CompactReport, compact};
+pub use compaction::{CompactOptions, CompactReport, compact, compact_after};
 pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity};
 pub use disk::{AppendFile, Disk, Locked, ReadFile, RealDisk};
 pub use fate::{Fate, Outcome, State};

@@ -101,7 +101,9 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
 
 pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
     let config = effective_config(Some(&args.dir), &Settings::default())?;
-    let report = compact_journal(&args.dir, config.memory.0)?;
+    let mut progress = Progress::new(false);
+    let report = compact_journal(&args.dir, config, &mut progress)?;
+    progress.clear();
     println!(
         "{}: {} of {} segments rewritten, {} visits dropped, {} before, {} after",
         args.dir.display(),
