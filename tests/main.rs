@@ -4,6 +4,7 @@
 mod archive;
 mod bad_input;
 mod commands;
+mod compaction;
 mod completeness;
 mod damage;
 mod full_disk;

@@ -235,11 +235,8 @@ pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explan
         let Some(record) = journal.record_at(position)? else {
             continue;
         };
-        if let Record::Admitted(Admitted {
-            source: Some(source),
-            ..
-        }) = &record
-            && let Some(Record::Visit(page)) = journal.record_at(*source)?
+        if let Record::Admitted(admitted) = &record
+            && let Some(page) = finder_of(admitted, views, journal)?
         {
             explanation.note_links(&page);
         }
@@ -259,6 +256,29 @@ pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explan
         }
     }
     Ok(explanation)
+}
+
+/// The visit that found something, or where compaction has dropped it the
+/// latest of the same page.
+fn finder_of(
+    admitted: &Admitted,
+    views: &Views,
+    journal: &mut Positions,
+) -> Result<Option<Box<Visit>>, CrawlError> {
+    let Some(source) = admitted.source else {
+        return Ok(None);
+    };
+    if let Some(Record::Visit(page)) = journal.record_at(source)? {
+        return Ok(Some(page));
+    }
+    let Some(latest) = views.find(&admitted.via, Mention::Visit)? else {
+        return Ok(None);
+    };
+    let Some(Record::Visit(mut page)) = journal.record_at(latest)? else {
+        return Ok(None);
+    };
+    page.links = journal.links_of(&page)?.unwrap_or_default();
+    Ok(Some(page))
 }
 
 impl Explanation {

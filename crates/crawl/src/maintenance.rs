@@ -242,7 +242,7 @@ impl Checks<'_> {
             let end = ends.get(&journal).copied().unwrap_or_default();
             if end < part.own {
                 self.found(format!(
-                    "journal {journal} ends at record {}, but record {} is in the checkpoint",
+                    "j{journal:05}-….rj: journal {journal} ends at record {}, but record {} is in the checkpoint",
                     end.sequence, part.own.sequence
                 ));
             }
