@@ -7,6 +7,7 @@ mod commands;
 mod compaction;
 mod completeness;
 mod damage;
+mod disagreement;
 mod full_disk;
 mod kill;
 mod limits;

@@ -105,9 +105,23 @@ fn a_crawl_goes_on_with_other_shards_other_memory_and_at_another_place() {
     let first = [&["--threads", "1", "--order", "dfs"], &tiny[..]].concat();
     let mut running = web.start_crawl("crawl", &first);
     let lives: [&[&str]; 3] = [
-        &["--threads", "3", "--connections", "4"],
+        &[
+            "--threads",
+            "3",
+            "--connections",
+            "4",
+            "--set",
+            "memory=16Mi",
+        ],
         &["--threads", "2", "--set", "state=memory"],
-        &["--threads", "3", "--set", "state=disk"],
+        &[
+            "--threads",
+            "3",
+            "--set",
+            "state=disk",
+            "--set",
+            "memory=64Ki",
+        ],
     ];
     for (life, more) in lives.into_iter().enumerate() {
         wait_for_requests(&web, 120);
