@@ -4,8 +4,10 @@
 mod archive;
 mod bad_input;
 mod commands;
+mod compaction;
 mod completeness;
 mod damage;
+mod disagreement;
 mod full_disk;
 mod kill;
 mod limits;
@@ -18,3 +20,5 @@ mod seeds;
 mod settings;
 mod steering;
 mod support;
+mod takedown;
+mod why;

@@ -105,9 +105,23 @@ fn a_crawl_goes_on_with_other_shards_other_memory_and_at_another_place() {
     let first = [&["--threads", "1", "--order", "dfs"], &tiny[..]].concat();
     let mut running = web.start_crawl("crawl", &first);
     let lives: [&[&str]; 3] = [
-        &["--threads", "3", "--connections", "4"],
+        &[
+            "--threads",
+            "3",
+            "--connections",
+            "4",
+            "--set",
+            "memory=16Mi",
+        ],
         &["--threads", "2", "--set", "state=memory"],
-        &["--threads", "3", "--set", "state=disk"],
+        &[
+            "--threads",
+            "3",
+            "--set",
+            "state=disk",
+            "--set",
+            "memory=64Ki",
+        ],
     ];
     for (life, more) in lives.into_iter().enumerate() {
         wait_for_requests(&web, 120);
@@ -115,12 +129,15 @@ fn a_crawl_goes_on_with_other_shards_other_memory_and_at_another_place() {
             0 => assert_eq!(running.kill().code, None),
             _ => drop(running.interrupt().expect_code(130)),
         }
-        assert_sound(&web);
-        std::fs::rename(web.dir("crawl"), web.dir("moved")).expect("a move");
-        std::fs::rename(web.dir("moved"), web.dir("crawl")).expect("a move");
-        running = Running::start(web.go_on_args("crawl", more));
+        let [from, to] = [["crawl", "moved"], ["moved", "crawl"]][life % 2];
+        web.ask("verify", from, &[]).expect_code(0);
+        // It goes on at another place, with nothing left at the old one.
+        std::fs::rename(web.dir(from), web.dir(to)).expect("a move");
+        running = Running::start(web.go_on_args(to, more));
+        assert!(!web.dir(from).exists());
     }
     let done = running.wait().expect_code(0);
+    std::fs::rename(web.dir("moved"), web.dir("crawl")).expect("a move");
     web.assert_counts_are_the_truth(&done);
     web.assert_lists_are_the_truth("crawl");
     assert_sound(&web);
@@ -133,43 +150,98 @@ fn damage_to_any_file_is_told_and_the_state_can_be_made_again() {
         .expect_code(0);
     assert_sound(&web);
     let good = files(&web.dir("crawl"));
-    let checked = |path: &&PathBuf| {
+    let checked = |path: &Path| {
         let name = path.display().to_string();
         [".run", ".rj", ".gz", "manifest.json"]
             .iter()
             .any(|end| name.ends_with(end))
     };
-    let mut untold = Vec::new();
-    for path in good.keys().filter(checked) {
-        let bytes = &good[path];
-        for at in [0, bytes.len() / 2, bytes.len() - 1] {
-            let mut spoiled = bytes.clone();
-            spoiled[at] ^= 0x55;
-            std::fs::write(path, spoiled).expect("a file");
-            if web.ask("verify", "crawl", &[]).code != Some(4) {
-                untold.push(format!("{} at {at} of {}", path.display(), bytes.len()));
-            }
-        }
-        std::fs::remove_file(path).expect("a file");
-        if !path.ends_with("manifest.json") && web.ask("verify", "crawl", &[]).code != Some(4) {
-            untold.push(format!("{} removed", path.display()));
-        }
-        if path
-            .parent()
-            .is_some_and(|folder| folder.ends_with("state"))
-        {
-            web.ask("rebuild", "crawl", &[]).expect_code(0);
-            assert_sound(&web);
-            std::fs::remove_dir_all(web.dir("crawl")).expect("the crawl");
-            for (path, bytes) in &good {
-                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-                std::fs::write(path, bytes).expect("a file");
-            }
-        } else {
+    let restore = || {
+        std::fs::remove_dir_all(web.dir("crawl")).expect("the crawl");
+        for (path, bytes) in &good {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             std::fs::write(path, bytes).expect("a file");
         }
+    };
+    let mut untold = Vec::new();
+    let mut kinds = BTreeSet::new();
+    for (path, bytes) in good.iter().filter(|(path, _)| checked(path)) {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let is_state = path.parent().is_some_and(|at| at.ends_with("state"));
+        kinds.insert(name.split(['-', '.']).next().unwrap_or_default().to_owned());
+        let flipped = |at: usize| {
+            let mut spoiled = bytes.clone();
+            spoiled[at] ^= 0x55;
+            Some(spoiled)
+        };
+        let damages = [
+            ("first byte", flipped(0)),
+            ("byte in the middle", flipped(bytes.len() / 2)),
+            ("last byte", flipped(bytes.len() - 1)),
+            ("cut by one", Some(bytes[..bytes.len() - 1].to_vec())),
+            ("cut in half", Some(bytes[..bytes.len() / 2].to_vec())),
+            ("empty", Some(Vec::new())),
+            ("removed", None),
+        ];
+        for (what, spoiled) in damages {
+            match spoiled {
+                Some(spoiled) => std::fs::write(path, spoiled).expect("a file"),
+                // Without a manifest the journal is the state.
+                None if name == "manifest.json" => continue,
+                None => std::fs::remove_file(path).expect("a file"),
+            }
+            let done = web.ask("verify", "crawl", &[]);
+            // Of a file that is gone only what should be in it is known.
+            let journal = name.split_once('-').map_or("", |(journal, _)| journal);
+            let named = match name.ends_with(".rj") {
+                true => journal,
+                false => name.as_ref(),
+            };
+            let told = format!("{}{}", done.stdout, done.stderr);
+            if done.code != Some(4) || !told.contains(named) {
+                untold.push(format!("{} {what}: {:?} {told}", path.display(), done.code));
+            }
+            if is_state && what == "byte in the middle" {
+                web.ask("rebuild", "crawl", &[]).expect_code(0);
+                assert_sound(&web);
+                restore();
+            }
+        }
+        std::fs::write(path, bytes).expect("a file");
     }
     assert!(untold.is_empty(), "{untold:#?}");
+    let all = [
+        "keys", "queue", "rows", "content", "index", "seeds", "manifest", "rhumb",
+    ];
+    for kind in all {
+        assert!(kinds.contains(kind), "no {kind} was damaged: {kinds:?}");
+    }
+}
+
+#[test]
+fn a_manifest_with_a_wrong_checksum_is_told_and_the_state_made_again() {
+    let web = Simulated::new(40, 500, 208);
+    web.crawl("crawl", &["--threads", "2", "--max-pages", "150"])
+        .expect_code(0);
+    let known = lists(&web);
+    let path = web.dir("crawl").join("state/manifest.json");
+    let text = std::fs::read_to_string(&path).expect("the manifest");
+    // A count that is believed would be wrong for ever.
+    let spoiled = text.replacen("\"sequence\":", "\"sequence\":1", 1);
+    assert_ne!(spoiled, text);
+    std::fs::write(&path, spoiled).expect("the manifest");
+    for command in ["status", "verify"] {
+        let done = web.ask(command, "crawl", &[]).expect_code(4);
+        done.assert_stderr_has("manifest.json: its checksum is wrong");
+    }
+    let done = web.go_on("crawl", &[]).expect_code(4);
+    done.assert_stderr_has("rhumb rebuild");
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+    assert!(lists(&web) == known, "the lists are others");
+    assert_sound(&web);
+    let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+    web.assert_lists_are_the_truth("crawl");
 }
 
 #[test]
@@ -194,7 +266,8 @@ fn what_is_forgotten_leaves_no_trace_and_the_rest_is_unharmed() {
     }
     let gone = before["fetched"].iter().find(|url| of_it(url));
     let why = web.ask("why", "crawl", &[gone.expect("a page"), "--json"]);
-    assert_eq!(why.json()["state"], "unseen");
+    assert_eq!(why.json()["state"], "refused");
+    assert_eq!(why.json()["forgotten"]["what"], name);
     for record in warc::read(&web.dir("crawl")).iter().flatten() {
         assert!(!of_it(&record.url().to_owned()), "{}", record.url());
     }
@@ -240,6 +313,44 @@ fn a_host_that_asked_for_rest_gets_it_over_a_kill() {
         assert!(gap >= Duration::from_secs(3), "{gap:?} before {pair:?}");
     }
     assert!(pages.len() > 1, "{pages:?}");
+}
+
+#[test]
+fn the_pace_that_a_host_asked_for_is_kept_over_a_kill() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("200 OK", "User-agent: *\nCrawl-delay: 2\n".into()),
+        _ => Reply::Answer(
+            "200 OK\r\nContent-Type: text/html",
+            "<a href='/1'>1</a><a href='/2'>2</a>".into(),
+        ),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/", server.address);
+    let args = ["crawl", &seed, "--dir", &dir, "--delay", "0s", "--quiet"];
+    let running = Running::start(args);
+    wait_for("the first page to be written down", || {
+        let told = run(["why", &seed, "--dir", &dir, "--json"]);
+        (told.code == Some(0) && told.json()["state"] == "fetched").then_some(())
+    });
+    running.kill();
+    let again = Running::start(["crawl", "--dir", &dir, "--quiet"]);
+    wait_for("the second page", || {
+        let pages = server
+            .asked()
+            .into_iter()
+            .filter(|one| one.path != "/robots.txt");
+        (pages.count() > 1).then_some(())
+    });
+    again.kill();
+    let pages = server.asked();
+    let pages: Vec<_> = (pages.iter())
+        .filter(|one| one.path != "/robots.txt")
+        .collect();
+    for pair in pages.windows(2) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= Duration::from_secs(2), "{gap:?} before {pair:?}");
+    }
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Crawl {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Result<Crawl, CrawlError> {
-        let rules = LinkRules::new(&config)?;
+        let mut rules = LinkRules::new(&config)?;
         fetch_config(&config)?;
         dns_config(&config)?;
         let needed = preflight::files_needed(&config);
@@ -176,6 +176,7 @@ impl Crawl {
         .run(&mut shards)?;
         let first_epoch = manifest.shards.iter().map(|part| part.own.epoch).min();
         cut_archive(&*disk, &directory.warc(), &recovered, first_epoch)?;
+        rules.heed(views.takedowns().in_force());
         let shared = Arc::new(Shared::new(Parts {
             config,
             rules,

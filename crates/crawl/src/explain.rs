@@ -17,6 +17,7 @@ use crate::engine::CrawlError;
 use crate::listing::open;
 use crate::socket::{Answer, Question, ask};
 use crate::stopped::Stopped;
+use crate::takedowns::{Takedown, Takedowns};
 use crate::views::{Mention, Views};
 
 /// Links to the URL that are told one by one.
@@ -40,6 +41,29 @@ pub struct Explanation {
     pub links_by_fate: BTreeMap<String, u64>,
     /// What happened to its host.
     pub host: Vec<HostFact>,
+    /// The takedown it is under, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<ForgottenFact>,
+}
+
+/// The journal does not say which URLs were forgotten, only what was named.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ForgottenFact {
+    pub what: String,
+    pub time: String,
+    /// Since when it may be visited again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifted: Option<String>,
+}
+
+impl From<Takedown> for ForgottenFact {
+    fn from(takedown: Takedown) -> ForgottenFact {
+        ForgottenFact {
+            what: takedown.what,
+            time: takedown.time.to_string(),
+            lifted: takedown.lifted.map(|time| time.to_string()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -169,6 +193,8 @@ impl Explainer {
         let (directory, disk) = open(&self.dir)?;
         let folder = directory.journal();
         let mut explanation = Explanation::new(url);
+        let takedowns = Takedowns::read(&self.dir)?;
+        explanation.forgotten = takedowns.of(url).cloned().map(Into::into);
         let by_url = Finder::new(url.as_str());
         let by_host = Finder::new(url.origin());
         let journals = journals_in(&*disk, &folder).map_err(|error| CrawlError::Io {
@@ -201,6 +227,7 @@ impl Explainer {
 /// What the index leads to: a few records, wherever they stand.
 pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explanation, CrawlError> {
     let mut explanation = Explanation::new(url);
+    explanation.forgotten = views.takedown_of(url).map(Into::into);
     for of in [Mention::Found, Mention::Visit, Mention::Refused] {
         let Some(position) = views.find(url.as_str(), of)? else {
             continue;
@@ -208,11 +235,8 @@ pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explan
         let Some(record) = journal.record_at(position)? else {
             continue;
         };
-        if let Record::Admitted(Admitted {
-            source: Some(source),
-            ..
-        }) = &record
-            && let Some(Record::Visit(page)) = journal.record_at(*source)?
+        if let Record::Admitted(admitted) = &record
+            && let Some(page) = finder_of(admitted, views, journal)?
         {
             explanation.note_links(&page);
         }
@@ -234,6 +258,29 @@ pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explan
     Ok(explanation)
 }
 
+/// The visit that found something, or where compaction has dropped it the
+/// latest of the same page.
+fn finder_of(
+    admitted: &Admitted,
+    views: &Views,
+    journal: &mut Positions,
+) -> Result<Option<Box<Visit>>, CrawlError> {
+    let Some(source) = admitted.source else {
+        return Ok(None);
+    };
+    if let Some(Record::Visit(page)) = journal.record_at(source)? {
+        return Ok(Some(page));
+    }
+    let Some(latest) = views.find(&admitted.via, Mention::Visit)? else {
+        return Ok(None);
+    };
+    let Some(Record::Visit(mut page)) = journal.record_at(latest)? else {
+        return Ok(None);
+    };
+    page.links = journal.links_of(&page)?.unwrap_or_default();
+    Ok(Some(page))
+}
+
 impl Explanation {
     fn new(url: &Url) -> Explanation {
         Explanation {
@@ -246,6 +293,7 @@ impl Explanation {
             links: Vec::new(),
             links_by_fate: BTreeMap::new(),
             host: Vec::new(),
+            forgotten: None,
         }
     }
 
@@ -344,6 +392,14 @@ impl Explanation {
                 .map(|fate| with_rule(fate, config.as_ref()))
                 .collect();
             ("refused", fates.join(", "))
+        } else if let Some(ForgottenFact {
+            what, lifted: None, ..
+        }) = &self.forgotten
+        {
+            (
+                "refused",
+                format!("forgotten: {what} was forgotten on request"),
+            )
         } else {
             ("unseen", "no page, seed or record names it".to_owned())
         };

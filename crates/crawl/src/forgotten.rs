@@ -23,6 +23,13 @@ impl Forgotten {
         Ok(Forgotten::Host(url.name().to_owned()))
     }
 
+    /// As it is written down: the name or the URL in normal form.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Forgotten::Host(text) | Forgotten::Prefix(text) => text,
+        }
+    }
+
     /// Also for what is no URL, but names a page: links that were refused
     /// stand in the journal as they were written.
     pub fn matches(&self, text: &str) -> bool {
@@ -32,8 +39,11 @@ impl Forgotten {
             Forgotten::Prefix(prefix) => url.starts_with(prefix),
             Forgotten::Host(host) => {
                 let authority = url.split_once("://").map_or("", |(_, rest)| rest);
-                let end = authority.find(['/', '?', '#', ':']);
-                let name = &authority[..end.unwrap_or(authority.len())];
+                // The colons of an IPv6 address are its own.
+                let address = authority.starts_with('[').then(|| authority.find(']'));
+                let from = address.flatten().unwrap_or(0);
+                let end = authority[from..].find(['/', '?', '#', ':']);
+                let name = &authority[..end.map_or(authority.len(), |end| from + end)];
                 let below = name.strip_suffix(host.as_str());
                 below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
             }
@@ -88,5 +98,8 @@ mod tests {
             assert!(!prefix.matches(text), "{text}");
         }
         assert!(Forgotten::parse("gone.test/private").is_err());
+        let address = Forgotten::parse("[2001:db8::1]").unwrap();
+        assert!(address.matches("http://[2001:db8::1]:8080/a"));
+        assert!(!address.matches("http://[2001:db8::11]/a"));
     }
 }

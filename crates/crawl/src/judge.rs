@@ -7,6 +7,7 @@ use rhumb_store::{Fate, LinkRecord};
 use rhumb_url::{Refusal, Scope, Url};
 
 use crate::config::{Config, ConfigError};
+use crate::takedowns::InForce;
 
 /// `rel` words of `<link>` elements that lead to no page.
 const NOT_PAGES: [&str; 14] = [
@@ -39,6 +40,7 @@ pub struct LinkRules {
     skip_extensions: HashSet<String>,
     max_depth: Option<u64>,
     max_redirects: usize,
+    forgotten: InForce,
 }
 
 impl LinkRules {
@@ -60,7 +62,18 @@ impl LinkRules {
                 .collect(),
             max_depth: config.max_depth.0,
             max_redirects: config.max_redirects,
+            forgotten: InForce::default(),
         })
+    }
+
+    /// What must not come back.
+    pub fn heed(&mut self, forgotten: InForce) {
+        self.forgotten = forgotten;
+    }
+
+    /// The takedown that forbids a URL.
+    pub fn takedown_of(&self, url: &Url) -> Option<&str> {
+        self.forgotten.covering(url)
     }
 
     /// Give a link its fate. `depth` is the target's, `page_nofollow` what
@@ -97,7 +110,10 @@ impl LinkRules {
 
     fn fate(&self, url: &Url, link: &Link, scope: &Scope, depth: u32, page_nofollow: bool) -> Fate {
         let rel_has = |words: &[&str]| link.rel.split(' ').any(|word| words.contains(&word));
-        if !self.follow.contains(&link.kind) || (link.kind == LinkKind::Link && rel_has(&NOT_PAGES))
+        if self.takedown_of(url).is_some() {
+            Fate::Forgotten
+        } else if !self.follow.contains(&link.kind)
+            || (link.kind == LinkKind::Link && rel_has(&NOT_PAGES))
         {
             Fate::Kind
         } else if self.nofollow && (page_nofollow || rel_has(&["nofollow"])) {

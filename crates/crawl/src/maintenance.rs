@@ -1,11 +1,13 @@
 //! Work on a crawl that does not run: verify, rebuild, compact, forget.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use rhumb_store::{
     Clock, CompactOptions, CompactReport, CrawlDirectory, Disk, Finding, ForgetReport, Journal,
-    RealDisk, Record, Severity, SystemClock, VerifyCounts, compact, forget, verify_journal,
+    RealDisk, Record, Severity, SystemClock, VerifyCounts, compact_after, forget, lift,
+    verify_journal,
 };
 use rhumb_url::Url;
 
@@ -17,8 +19,10 @@ use crate::identity::our_identity;
 use crate::listing::open;
 use crate::manifest::{Manifest, Mark, Marks};
 use crate::recover::each_record;
+use crate::state::StateFolder;
 use crate::stopped::Stopped;
 use crate::summary::Summary;
+use crate::takedowns::Takedowns;
 use crate::views::Mention;
 
 /// URLs between two signs of life.
@@ -48,21 +52,35 @@ pub fn rebuild(
 }
 
 /// Rewrite the journal to the latest visit of each URL.
-pub fn compact_journal(dir: &Path, memory: u64) -> Result<CompactReport, CrawlError> {
+pub fn compact_journal(
+    dir: &Path,
+    config: Config,
+    observer: &mut dyn Observer,
+) -> Result<CompactReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
     let folder = directory.journal();
     Journal::recover(&disk, &folder, &directory.warc())?;
     let options = CompactOptions {
-        memory,
+        memory: config.memory.0,
         last_segments: true,
     };
-    Ok(compact(&disk, &folder, &options)?)
+    // The views lead to visits that may go: to a document's first one, whose
+    // links a later copy would refer to, and to pages with refused links.
+    let mut outdated = false;
+    let report = compact_after(&disk, &folder, &options, &mut || {
+        outdated = true;
+        Manifest::remove(&*disk, &directory.state()).map_err(io::Error::other)
+    })?;
+    drop(directory);
+    if outdated {
+        Crawl::open(dir, config)?.settle(observer)?;
+    }
+    Ok(report)
 }
 
-/// Remove pages from archive, journal, set and views.
+/// Remove pages from archive, journal, set and views, and let none come back.
 pub fn forget_pages(
     dir: &Path,
-    pattern: &str,
     what: &Forgotten,
     config: Config,
     observer: &mut dyn Observer,
@@ -71,13 +89,35 @@ pub fn forget_pages(
     // First of all: if this is interrupted, the next start makes the state
     // again from whatever the journal says then.
     Manifest::remove(&*disk, &directory.state())?;
+    // A state in memory would leave them there, with all they name.
+    StateFolder::read(&disk, &directory.state()).remove_all_but(&Manifest::default())?;
     let now = SystemClock::default().wall();
     let matches = |url: &str| what.matches(url);
     let (journal, archive) = (directory.journal(), directory.warc());
-    let report = forget(&disk, &journal, &archive, pattern, &matches, now)?;
+    let report = forget(&disk, &journal, &archive, what.as_str(), &matches, now)?;
     drop(directory);
     Crawl::open(dir, config)?.settle(observer)?;
     Ok(report)
+}
+
+/// Let what was forgotten be visited again. `false` if no takedown of exactly
+/// this holds.
+pub fn lift_takedown(
+    dir: &Path,
+    what: &Forgotten,
+    config: Config,
+    observer: &mut dyn Observer,
+) -> Result<bool, CrawlError> {
+    let (directory, disk) = locked(dir)?;
+    if !Takedowns::read(dir)?.holds(what) {
+        return Ok(false);
+    }
+    let now = SystemClock::default().wall();
+    let (journal, archive) = (directory.journal(), directory.warc());
+    lift(&disk, &journal, &archive, what.as_str(), now)?;
+    drop(directory);
+    Crawl::open(dir, config)?.settle(observer)?;
+    Ok(true)
 }
 
 /// What a check found.
@@ -202,7 +242,7 @@ impl Checks<'_> {
             let end = ends.get(&journal).copied().unwrap_or_default();
             if end < part.own {
                 self.found(format!(
-                    "journal {journal} ends at record {}, but record {} is in the checkpoint",
+                    "j{journal:05}-….rj: journal {journal} ends at record {}, but record {} is in the checkpoint",
                     end.sequence, part.own.sequence
                 ));
             }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
 use crate::engine::{CrawlError, io_error};
+use crate::takedowns::Takedowns;
 
 const NAME: &str = "manifest.json";
 const FORMAT: u32 = 1;
@@ -76,6 +77,8 @@ pub struct ViewsPart {
     pub index: Vec<RunState>,
     pub seeds: Vec<RunState>,
     pub documents: u64,
+    #[serde(default)]
+    pub takedowns: Takedowns,
 }
 
 impl Manifest {
@@ -127,14 +130,15 @@ impl Manifest {
         disk.replace(&path, &bytes).map_err(io_error(&path))
     }
 
-    /// Take the manifest away: the state is to be made again.
+    /// Take the manifest away for good: the state is to be made again. After a
+    /// loss of power it must not lead to what is no longer true.
     pub fn remove(disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
         let path = folder.join(NAME);
         match disk.remove(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(io_error(&path)(error))
             }
-            _ => Ok(()),
+            _ => disk.sync_folder(folder).map_err(io_error(folder)),
         }
     }
 

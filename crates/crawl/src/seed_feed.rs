@@ -157,11 +157,9 @@ impl SeedFeed {
         self.heard_at = shared.clock.elapsed();
         match read {
             Read::Endless => self.endless = true,
-            Read::Mistake(error) => {
-                self.mistakes += 1;
-                if self.mistakes <= MISTAKES_TOLD {
-                    observer.note(&format!("passed over: {error}"));
-                }
+            Read::Mistake(error) => self.pass_over(&error.to_string(), observer),
+            Read::Seed(url) if shared.rules.takedown_of(&url).is_some() => {
+                self.pass_over(&shared.why_forgotten(&url), observer);
             }
             Read::Seed(url) => {
                 self.seeds += 1;
@@ -172,6 +170,13 @@ impl SeedFeed {
                     self.send(shard, shared);
                 }
             }
+        }
+    }
+
+    fn pass_over(&mut self, why: &str, observer: &mut dyn Observer) {
+        self.mistakes += 1;
+        if self.mistakes <= MISTAKES_TOLD {
+            observer.note(&format!("passed over: {why}"));
         }
     }
 

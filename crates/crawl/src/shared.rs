@@ -157,6 +157,12 @@ impl Shared {
         self.print.partition(url.site()).shard(self.shards())
     }
 
+    /// What whoever gives a forgotten URL as a seed is told.
+    pub fn why_forgotten(&self, seed: &Url) -> String {
+        let what = self.rules.takedown_of(seed).unwrap_or_default();
+        format!("{seed}: it was forgotten on request; `rhumb forget --allow {what}` lifts that")
+    }
+
     /// Give seeds to the shard that owns them. They open the scope to what
     /// they stand for: all under one lock, which holds up whoever reads pages.
     pub fn hand_over_seeds(&self, shard: usize, batch: SeedBatch) {

@@ -179,6 +179,9 @@ fn why(handle: &Handle, journal: &mut Positions, url: &str) -> Answer {
 
 fn add(handle: &Handle, seed: &str) -> Result<(), String> {
     let url = Url::parse_seed(seed).map_err(|why| why.to_string())?;
+    if handle.shared().rules.takedown_of(&url).is_some() {
+        return Err(handle.shared().why_forgotten(&url));
+    }
     if handle.add_seed(url) {
         Ok(())
     } else {

@@ -1,5 +1,6 @@
 //! What follows all journals together: which documents the crawl has, where
-//! the journals speak of a URL, and which seeds opened the scope.
+//! the journals speak of a URL, which seeds opened the scope, and what was
+//! forgotten on request.
 //!
 //! Records enter with their commit, in the order of their journals. Two
 //! shards that fetch the same document at the same moment may both keep it
@@ -11,10 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
 use rhumb_store::runs::{RunsError, Snapshot};
 use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
+use rhumb_url::Url;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::manifest::{Mark, Marks, ViewsPart};
 use crate::state::ViewTables;
+use crate::takedowns::{Takedown, Takedowns};
 
 /// Refused targets remembered, so that what every page of a site links to is
 /// entered once.
@@ -51,6 +54,7 @@ struct Inner {
     tables: ViewTables,
     applied: Marks,
     documents: u64,
+    takedowns: Takedowns,
     memo: Box<[u64]>,
     value: Vec<u8>,
     /// Why background work failed.
@@ -71,6 +75,7 @@ impl Views {
                 tables,
                 applied: part.applied.clone(),
                 documents: part.documents,
+                takedowns: part.takedowns.clone(),
                 memo: vec![0; MEMO].into_boxed_slice(),
                 value: Vec::new(),
                 failed: None,
@@ -142,6 +147,15 @@ impl Views {
         })
     }
 
+    pub fn takedowns(&self) -> Takedowns {
+        self.lock().takedowns.clone()
+    }
+
+    /// The takedown that a URL is under, or was.
+    pub fn takedown_of(&self, url: &Url) -> Option<Takedown> {
+        self.lock().takedowns.of(url).cloned()
+    }
+
     /// Read everything that is on disk.
     pub fn read_all(&self) -> Result<(), RunsError> {
         let tables = &self.lock().tables;
@@ -178,6 +192,7 @@ impl Views {
         let part = ViewsPart {
             applied: inner.applied.clone(),
             documents: inner.documents,
+            takedowns: inner.takedowns.clone(),
             ..ViewsPart::default()
         };
         Some((part, snapshots))
@@ -240,6 +255,7 @@ impl Inner {
                     self.mention(seed, &event.host, of, position);
                 }
             }
+            Record::Control(control) => self.takedowns.enter(control),
             _ => {}
         }
         Ok(())

@@ -54,7 +54,7 @@ pub enum Command {
     Rebuild(DirArgs),
     /// Keep only the latest visit of each URL in the journal.
     Compact(DirArgs),
-    /// Remove a host's or a prefix's pages from the crawl, for good.
+    /// Remove a host's or a prefix's pages from the crawl, for good, and visit none of them again.
     Forget(ForgetArgs),
     /// Show one page as the crawler sees it.
     Fetch(FetchArgs),
@@ -238,8 +238,17 @@ pub struct VerifyArgs {
 #[derive(clap::Args)]
 pub struct ForgetArgs {
     /// A host name (with all names below it), or the beginning of URLs, such as https://example.org/private/.
-    #[arg(value_name = "HOST|PREFIX")]
-    pub what: String,
+    #[arg(value_name = "HOST|PREFIX", required_unless_present = "list")]
+    pub what: Option<String>,
+    /// Forget nothing, but let what was forgotten under exactly this name be visited again.
+    #[arg(long, conflicts_with = "list")]
+    pub allow: bool,
+    /// List what was forgotten, when, and whether that still holds.
+    #[arg(long, conflicts_with = "what")]
+    pub list: bool,
+    /// With --list: one JSON object a line.
+    #[arg(long, requires = "list")]
+    pub json: bool,
     #[command(flatten)]
     pub place: DirArgs,
 }

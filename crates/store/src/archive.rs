@@ -12,6 +12,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::disk::{AppendFile, Disk};
 use crate::visit::Extent;
 use crate::warc::{self, Capture, RecordId};
+use crate::warc_reader::Packing;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveFormat {
@@ -64,7 +65,8 @@ pub fn archive_epoch(name: &str) -> Option<u32> {
     (digits(time) && digits(shard) && digits(serial)).then_some(epoch.parse().ok()?)
 }
 
-enum Compressor {
+/// Packs records, each by itself.
+pub(crate) enum Compressor {
     Gzip(libdeflater::Compressor),
     Zstd {
         pages: zstd::bulk::Compressor<'static>,
@@ -80,8 +82,21 @@ const NOTE_LEVEL: i32 = -1;
 const PAGE_LEVEL: i32 = 1;
 
 impl Compressor {
+    pub fn of(packing: Packing) -> io::Result<Compressor> {
+        Ok(match packing {
+            Packing::Gzip => {
+                let level = libdeflater::CompressionLvl::new(1).unwrap_or_default();
+                Compressor::Gzip(libdeflater::Compressor::new(level))
+            }
+            Packing::Zstd => {
+                let (pages, notes) = (zstd_of(PAGE_LEVEL)?, zstd_of(NOTE_LEVEL)?);
+                Compressor::Zstd { pages, notes }
+            }
+        })
+    }
+
     /// Append the compressed record to `out`.
-    fn append(&mut self, record: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    pub fn append(&mut self, record: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let start = out.len();
         match self {
             Compressor::Gzip(gzip) => {
@@ -154,24 +169,16 @@ impl Archive {
         roll_bytes: u64,
         info: String,
     ) -> io::Result<Option<Archive>> {
-        let (compressor, extension) = match format {
+        let (packing, extension) = match format {
             ArchiveFormat::None => return Ok(None),
-            ArchiveFormat::Gzip => (
-                Compressor::Gzip(libdeflater::Compressor::new(
-                    libdeflater::CompressionLvl::new(1).unwrap_or_default(),
-                )),
-                "warc.gz",
-            ),
-            ArchiveFormat::Zstd => {
-                let (pages, notes) = (zstd_of(PAGE_LEVEL)?, zstd_of(NOTE_LEVEL)?);
-                (Compressor::Zstd { pages, notes }, "warc.zst")
-            }
+            ArchiveFormat::Gzip => (Packing::Gzip, "warc.gz"),
+            ArchiveFormat::Zstd => (Packing::Zstd, "warc.zst"),
         };
         Ok(Some(Archive {
             disk,
             clock,
             folder: folder.to_owned(),
-            compressor,
+            compressor: Compressor::of(packing)?,
             extension,
             epoch,
             shard,

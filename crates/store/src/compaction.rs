@@ -12,6 +12,7 @@
 //! one in one step, newest segments first, so that a visit outlives those
 //! that refer to it: whenever this stops, the journal is whole.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,6 +65,17 @@ pub fn compact(
     folder: &Path,
     options: &CompactOptions,
 ) -> Result<CompactReport, JournalError> {
+    compact_after(disk, folder, options, &mut || Ok(()))
+}
+
+/// Likewise; `before` is called once before anything goes, and not if nothing
+/// does: whatever leads to visits by their positions is no longer true then.
+pub fn compact_after(
+    disk: &Arc<dyn Disk>,
+    folder: &Path,
+    options: &CompactOptions,
+    before: &mut dyn FnMut() -> io::Result<()>,
+) -> Result<CompactReport, JournalError> {
     remove_unfinished(&**disk, folder)?;
     let found = outdated(disk, folder, options.memory)?;
     let mut report = CompactReport {
@@ -71,6 +83,9 @@ pub fn compact(
         passes: found.passes,
         ..CompactReport::default()
     };
+    if !found.superseded.is_empty() {
+        before().map_err(JournalError::io(folder))?;
+    }
     let mut segments = segments_in(&**disk, folder)?;
     let last_of_journal: Vec<String> = segments
         .chunk_by(|(a, _), (b, _)| a.journal == b.journal)

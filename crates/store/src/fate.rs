@@ -74,6 +74,8 @@ closed_list! {
         Extension = 18, "extension-skipped";
         /// One redirect after another, too many of them.
         TooManyRedirects = 19, "too-many-redirects";
+        /// It leads to what was forgotten on request.
+        Forgotten = 20, "forgotten";
     }
 }
 

@@ -106,14 +106,20 @@ pub struct Control {
     pub time: Timestamp,
     pub command: String,
     pub detail: String,
+    /// What the command is about: of a takedown, the host or the beginning of
+    /// URLs that the user named.
+    pub subject: String,
     pub unknown: Unknown,
 }
 
 impl Control {
     /// The command that a clean stop leaves as a journal's last record.
     pub const STOPPED: &str = "stopped";
-    /// The command of a takedown; its detail says what and how much.
+    /// The command of a takedown; its detail says how much went.
     pub const FORGOTTEN: &str = "forgotten";
+    /// The command that lets what was forgotten be visited again. It holds
+    /// the other's name, so that one search finds both.
+    pub const LIFTED: &str = "forgotten-lifted";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,6 +188,7 @@ impl Record {
                 fields.number(1, r.time.0);
                 fields.text(2, &r.command);
                 fields.text(3, &r.detail);
+                fields.text(4, &r.subject);
                 fields.unknown(&r.unknown);
             }
             Record::Superseded(superseded) => superseded.encode(out),
@@ -372,6 +379,7 @@ fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
             1 => record.time = Timestamp(value.number()?),
             2 => record.command = value.text()?,
             3 => record.detail = value.text()?,
+            4 => record.subject = value.text()?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -442,6 +450,12 @@ mod tests {
                     length: 300,
                 }],
                 ..Superseded::default()
+            }),
+            Record::Control(Control {
+                command: Control::FORGOTTEN.into(),
+                detail: "1 visits".into(),
+                subject: "a.test".into(),
+                ..Control::default()
             }),
             Record::Other {
                 kind: 200,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     ArchiveFormat, CompactOptions, Control, Extent, Journal, MemoryDisk, Position, Positions,
-    Record, Seed, compact,
+    Record, Seed, Unsynced, compact,
 };
 use written::{Crawl, Place, Random};
 
@@ -17,10 +17,15 @@ const EVERYTHING: CompactOptions = CompactOptions {
     last_segments: true,
 };
 
-/// Some epochs in which few URLs are visited again and again; visits that
-/// find a page unchanged refer to the links of an earlier one.
+/// Some epochs in which few URLs are visited again and again. Visits that
+/// find a page unchanged, or find a copy of another, refer to the links of an
+/// earlier one.
 fn recrawl(place: &Place, visits: u64) {
-    let mut random = Random(5);
+    recrawl_by_chance(place, visits, 5);
+}
+
+fn recrawl_by_chance(place: &Place, visits: u64, seed: u64) {
+    let mut random = Random(seed);
     let mut with_links: BTreeMap<String, Position> = BTreeMap::new();
     for epoch in 1..=3 {
         for journal in 0..2 {
@@ -33,7 +38,11 @@ fn recrawl(place: &Place, visits: u64) {
             for n in 0..visits {
                 let url = format!("http://h{journal}.test/{}", random.below(10));
                 let link = format!("http://l.test/{epoch}-{n}");
-                match with_links.get(&url) {
+                let copied = match random.below(4) {
+                    0 => format!("http://h{}.test/{}", random.below(2), random.below(10)),
+                    _ => url.clone(),
+                };
+                match with_links.get(&copied) {
                     Some(earlier) if random.below(2) == 0 => {
                         let mut visit = crawl.page(&url, "same", &[]);
                         visit.links_of = Some(*earlier);
@@ -137,6 +146,33 @@ fn only_what_is_superseded_goes() {
 }
 
 #[test]
+fn no_visit_that_stays_loses_the_links_it_refers_to() {
+    for seed in 1..40 {
+        let place = Place::in_memory(&MemoryDisk::default());
+        recrawl_by_chance(&place, 12, seed * 0x9e37_79b9);
+        let all: BTreeMap<Position, _> = place.visits().into_iter().collect();
+        let before = essence(&place);
+        let report = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        assert_eq!(essence(&place), before, "seed {seed}");
+        let left: BTreeMap<Position, _> = place.visits().into_iter().collect();
+        let mut needed: BTreeSet<Position> = before.latest.values().map(|(at, _)| *at).collect();
+        // Those that are referred to have links of their own here.
+        let referred = needed.iter().filter_map(|at| all[at].links_of);
+        needed.extend(referred.collect::<Vec<_>>());
+        assert_eq!(left.keys().copied().collect::<BTreeSet<_>>(), needed);
+        let dropped = all.len() - left.len();
+        assert_eq!(report.visits_dropped as usize, dropped, "seed {seed}");
+        assert!(dropped > 0 && report.bytes_after < report.bytes_before);
+        let lengths = place.disk.list(&place.journal()).unwrap().into_iter();
+        let lengths = lengths.map(|name| {
+            let bytes = place.disk.read(&place.journal().join(name));
+            bytes.unwrap().len() as u64
+        });
+        assert_eq!(lengths.sum::<u64>(), report.bytes_after);
+    }
+}
+
+#[test]
 fn little_memory_takes_more_passes_and_finds_the_same() {
     let [one, other] = [MemoryDisk::default(), MemoryDisk::default()].map(|memory| {
         let place = Place::in_memory(&memory);
@@ -181,7 +217,13 @@ fn whichever_write_is_the_last_the_journal_is_whole() {
         let before = essence(&place);
         memory.fail_after(writes);
         let result = compact(&place.disk, &place.journal(), &EVERYTHING);
-        memory.crash(writes as usize % 61);
+        let loss = [
+            Unsynced::Kept,
+            Unsynced::Dropped,
+            Unsynced::Torn(writes),
+            Unsynced::Reordered(writes),
+        ][writes as usize % 4];
+        let place = Place::in_memory(&memory.after_power_loss(loss));
         assert_eq!(place.recover(), 4);
         assert_eq!(essence(&place), before, "after {writes} writes");
         compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, HostEvent, MemoryDisk,
-    Position, Positions, Record, Revisit, Seed, Timestamp, compact, finish_forget, forget,
+    Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, compact, finish_forget,
+    forget, lift,
 };
-use written::{Crawl, Place, mentions};
+use written::{Crawl, Place, mentions, unpacked};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
 const SECRET: &str = "the text that must go";
@@ -36,11 +37,18 @@ fn write(place: &Place, format: ArchiveFormat) {
             let [gone, kept] = ["gone", "kept"].map(|host| format!("http://{host}.test/{n}"));
             let links = [gone.as_str(), kept.as_str()];
             let secret = format!("{SECRET} {epoch} {n}");
+            crawl.via.clear();
             let holder = crawl.visit(&gone, &secret, &links);
+            crawl.via = match n % 2 {
+                0 => gone.clone(),
+                _ => "http://kept.test/".to_owned(),
+            };
             crawl.visit(&kept, &format!("kept {epoch} {n}"), &links);
             // The same document elsewhere: its body stands with the other.
             let copy = format!("http://copy.test/{n}");
             let mut visit = crawl.page(&copy, &secret, &[]);
+            visit.detail = format!("leads to http://gone.test and {kept}");
+            visit.content = Some(n);
             visit.duplicate_of = gone.clone();
             visit.links_of = Some(holder);
             let revisit = Revisit {
@@ -71,8 +79,8 @@ fn write(place: &Place, format: ArchiveFormat) {
 #[derive(Debug, PartialEq)]
 struct Kept {
     url: String,
-    /// Archive records as they are in the files.
-    records: Vec<Vec<u8>>,
+    /// Lines of its archive records that say nothing of what goes.
+    records: Vec<Vec<String>>,
     /// Links that lead to pages that stay.
     links: Vec<String>,
 }
@@ -86,7 +94,14 @@ fn kept(place: &Place) -> BTreeMap<Position, Kept> {
         }
         let records = visit.extents.iter().map(|extent| {
             let file = place.disk.read(&place.warc().join(&extent.file)).unwrap();
-            file[extent.offset as usize..][..extent.length as usize].to_vec()
+            let packed = &file[extent.offset as usize..][..extent.length as usize];
+            let text = String::from_utf8(unpacked(&extent.file, packed)).unwrap();
+            let names_it = |line: &&str| {
+                let changes = ["WARC-Refers-To-Date", "Content-Length"];
+                line.contains("gone.test") || changes.iter().any(|name| line.starts_with(name))
+            };
+            let lines = text.lines().filter(|line| !names_it(line));
+            lines.map(str::to_owned).collect()
         });
         let records = records.collect();
         let links = positions.links_of(&visit).unwrap().expect("its links");
@@ -105,6 +120,24 @@ fn kept(place: &Place) -> BTreeMap<Position, Kept> {
     kept
 }
 
+/// Where seeds and admissions of what stays stand in the journal, and with
+/// which sequences in the queue.
+fn queue_places(place: &Place) -> Vec<(Position, String, u64)> {
+    let mut places = Vec::new();
+    for (position, record) in place.records() {
+        match record {
+            Record::Seed(seed) => places.push((position, seed.url, seed.sequence)),
+            Record::Admitted(admitted) => {
+                let entries = admitted.entries.into_iter();
+                places.extend(entries.map(|entry| (position, entry.url, entry.sequence)));
+            }
+            _ => {}
+        }
+    }
+    places.retain(|(_, url, _)| !matches(url));
+    places
+}
+
 fn assert_forgotten(place: &Place) {
     let everything = place.everything();
     assert!(!mentions(&everything, SECRET));
@@ -118,6 +151,10 @@ fn assert_forgotten(place: &Place) {
     }
     for folder in [place.journal(), place.warc()] {
         for name in place.disk.list(&folder).unwrap() {
+            if name.contains(".warc.") {
+                let bytes = place.disk.read(&folder.join(&name)).unwrap();
+                assert!(!mentions(&unpacked(&name, &bytes), "gone.test"), "{name}");
+            }
             assert!(name.ends_with(".rj") || name.contains(".warc."), "{name}");
             assert!(!name.ends_with(".forget"), "{name}");
         }
@@ -138,13 +175,21 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
     for format in [ArchiveFormat::Gzip, ArchiveFormat::Zstd] {
         for place in Place::both() {
             write(&place, format);
-            let before = kept(&place);
+            let (before, queued) = (kept(&place), queue_places(&place));
             assert!(mentions(&place.everything(), SECRET));
             let (journal, warc) = (place.journal(), place.warc());
             let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
+            assert_eq!(queue_places(&place), queued);
+            // No copy stands for content that went with the original.
+            for (_, visit) in place.visits() {
+                assert!(visit.content.is_none(), "{}", visit.url);
+                assert!(visit.duplicate_of.is_empty(), "{}", visit.url);
+            }
             assert_eq!((report.visits, report.archive_records), (12, 36));
+            // Copies, their metadata, and the pages found by what is gone.
+            assert_eq!(report.archive_records_changed, 12 + 6 + 6);
             assert_eq!((report.seeds, report.host_events), (2, 2));
             // Twelve in their own visits, and twelve that were moved first.
             assert_eq!((report.links, report.links_moved), (24, 12));
@@ -154,7 +199,8 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             let notes = notes(&place);
             assert_eq!(notes.len(), 1);
             assert_eq!(notes[0].time, NOW);
-            assert!(notes[0].detail.starts_with("gone.test: 12 visits"));
+            assert_eq!(notes[0].subject, "gone.test");
+            assert!(notes[0].detail.starts_with("12 visits"));
             // The crawl goes on in an epoch of its own.
             assert_eq!(place.recover(), 4);
             assert_eq!(kept(&place), before);
@@ -191,35 +237,78 @@ fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
 fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
     let mut completed_later = 0;
     for writes in 0.. {
+        // What was not synced may be there, gone, in part, or in disorder.
+        let losses = [
+            Unsynced::Kept,
+            Unsynced::Dropped,
+            Unsynced::Torn(writes),
+            Unsynced::Reordered(writes),
+        ];
+        let mut finished = false;
+        for loss in losses {
+            let memory = MemoryDisk::default();
+            let place = Place::in_memory(&memory);
+            write(&place, ArchiveFormat::Zstd);
+            place.recover();
+            let (before, all) = (kept(&place), place.visits().len());
+            let (journal, warc) = (place.journal(), place.warc());
+            memory.fail_after(writes);
+            let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+            finished |= result.is_ok();
+            let place = Place::in_memory(&memory.after_power_loss(loss));
+            let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
+            assert_eq!(kept(&place), before, "after {writes} writes");
+            // The last sync of all may fail when everything has been done.
+            if completed || result.is_ok() || !notes(&place).is_empty() {
+                completed_later += u32::from(completed);
+                assert_forgotten(&place);
+                assert_eq!(notes(&place).len(), 1);
+            } else {
+                assert_eq!(place.visits().len(), all);
+                assert!(notes(&place).is_empty());
+            }
+            place.recover();
+            forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            assert_forgotten(&place);
+            assert_eq!(kept(&place), before);
+        }
+        if finished {
+            break;
+        }
+    }
+    assert!(completed_later > 10, "{completed_later}");
+}
+
+#[test]
+fn whichever_write_is_the_last_a_takedown_is_lifted_or_holds() {
+    for writes in 0.. {
         let memory = MemoryDisk::default();
         let place = Place::in_memory(&memory);
         write(&place, ArchiveFormat::Zstd);
         place.recover();
-        let (before, all) = (kept(&place), place.visits().len());
-        let (journal, warc) = (place.journal(), place.warc());
+        let before = place.records();
         memory.fail_after(writes);
-        let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
-        memory.crash(writes as usize % 61);
-        let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
-        assert_eq!(kept(&place), before, "after {writes} writes");
-        // The last sync of all may fail when everything has been done.
-        if completed || result.is_ok() || !notes(&place).is_empty() {
-            completed_later += u32::from(completed);
-            assert_forgotten(&place);
-            assert_eq!(notes(&place).len(), 1);
-        } else {
-            assert_eq!(place.visits().len(), all);
-            assert!(notes(&place).is_empty());
-        }
+        let lifted = lift(&place.disk, &place.journal(), &place.warc(), "a", NOW);
+        let loss = [Unsynced::Kept, Unsynced::Dropped][writes as usize % 2];
+        let place = Place::in_memory(&memory.after_power_loss(loss));
         place.recover();
-        forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
-        assert_forgotten(&place);
-        assert_eq!(kept(&place), before);
-        if result.is_ok() {
+        let mut records = place.records();
+        // The first journal is the only one.
+        let last = records.pop();
+        match last.map(|(_, record)| record) {
+            Some(Record::Control(control)) if control.command == Control::LIFTED => {
+                assert_eq!((control.subject.as_str(), control.time), ("a", NOW));
+                assert_eq!(records, before);
+            }
+            _ => {
+                assert!(lifted.is_err());
+                assert_eq!(place.records(), before);
+            }
+        }
+        if lifted.is_ok() {
             break;
         }
     }
-    assert!(completed_later > 3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod written;
 
 use rhumb_store::{
-    ArchiveFormat, CompactOptions, Finding, MemoryDisk, Position, Severity, Timestamp,
+    ArchiveFormat, CompactOptions, Finding, MemoryDisk, Position, Record, Severity, Timestamp,
     VerifyCounts, compact, forget, verify_journal,
 };
 use written::{Crawl, Place};
@@ -237,4 +237,74 @@ fn records_that_no_visit_names_are_found() {
         finding,
         Finding::UnnamedRecord { url, .. } if url == "http://b.test/"
     )));
+}
+
+#[test]
+fn groups_in_the_wrong_place_are_found() {
+    for place in Place::both() {
+        write(&place, ArchiveFormat::None);
+        let segments = place.disk.list(&place.journal()).unwrap();
+        let of = |journal: &str| {
+            let mut names = segments.iter().filter(|name| name.starts_with(journal));
+            names.next().unwrap().clone()
+        };
+        let (first, foreign) = (of("j00000"), of("j00001"));
+        let good = place.disk.read(&place.journal().join(&first)).unwrap();
+        let theirs = place.disk.read(&place.journal().join(&foreign)).unwrap();
+        change(&place, "journal", &first, |bytes| *bytes = theirs.clone());
+        let (findings, counts) = verify(&place);
+        assert!(!counts.is_sound());
+        let misplaced = |f: &Finding| {
+            let segment = &first;
+            matches!(f, Finding::MisplacedGroup { segment: s, offset: 0 } if s == segment)
+        };
+        assert!(findings.iter().any(misplaced), "{findings:?}");
+        // The same groups once more behind themselves.
+        change(&place, "journal", &first, |bytes| *bytes = good.repeat(2));
+        let (findings, counts) = verify(&place);
+        assert!(!counts.is_sound());
+        let twice = |f: &Finding| {
+            let sequence_twice = matches!(f, Finding::Repeated { sequence: 1, .. });
+            sequence_twice && f.to_string().starts_with(first.as_str())
+        };
+        assert!(findings.iter().any(twice), "{findings:?}");
+    }
+}
+
+#[test]
+fn records_and_bytes_that_are_none_are_found() {
+    for place in Place::both() {
+        let mut crawl = Crawl::begin(&place, 0, 1, ArchiveFormat::Gzip);
+        crawl.visit("http://a.test/", "a", &[]);
+        let lost = crawl.page("http://b.test/", "b", &[]);
+        let extents = crawl.archive(&lost, "b", None).unwrap();
+        crawl.visit("http://c.test/", "c", &[]);
+        // It has the number of a visit, and nothing that makes one.
+        crawl.journal.push(&Record::Other {
+            kind: 3,
+            bytes: vec![0xff; 3],
+        });
+        crawl.commit();
+        let archive = extents[0].file.clone();
+        change(&place, "warc", &archive, |bytes| {
+            bytes[extents[0].offset as usize] ^= 0xff;
+        });
+        let left = "j00000-e00000001-00000000000000000001.rj.compacted";
+        place
+            .disk
+            .replace(&place.journal().join(left), b"half")
+            .unwrap();
+        let (findings, counts) = verify(&place);
+        assert_eq!(findings.len(), 3, "{findings:?}");
+        assert_eq!((counts.notes, counts.warnings, counts.damages), (1, 1, 1));
+        assert_eq!(findings[0], Finding::LeftOver { file: left.into() });
+        assert!(
+            matches!(&findings[1], Finding::MalformedRecord { segment, .. }
+            if segment.ends_with(".rj") && findings[1].to_string().contains(segment))
+        );
+        assert!(
+            matches!(&findings[2], Finding::UnnamedBytes { file, offset, .. }
+            if *file == archive && *offset == extents[0].offset)
+        );
+    }
 }

@@ -1,9 +1,10 @@
 //! `rhumb verify`, `rhumb rebuild`, `rhumb compact`, `rhumb forget`
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use rhumb_crawl::{Forgotten, compact_journal, forget_pages};
+use rhumb_crawl::{Forgotten, Takedowns, compact_journal, forget_pages, lift_takedown};
 
 use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
 use crate::commands::effective_config;
@@ -100,7 +101,9 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
 
 pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
     let config = effective_config(Some(&args.dir), &Settings::default())?;
-    let report = compact_journal(&args.dir, config.memory.0)?;
+    let mut progress = Progress::new(false);
+    let report = compact_journal(&args.dir, config, &mut progress)?;
+    progress.clear();
     println!(
         "{}: {} of {} segments rewritten, {} visits dropped, {} before, {} after",
         args.dir.display(),
@@ -114,12 +117,30 @@ pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
 }
 
 pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
-    let what = Forgotten::parse(&args.what)
-        .map_err(|why| Failure::Usage(format!("`{}` cannot be forgotten: {why}", args.what)))?;
     let dir = &args.place.dir;
+    let Some(text) = &args.what else {
+        return list_takedowns(dir, args.json);
+    };
+    let what = Forgotten::parse(text)
+        .map_err(|why| Failure::Usage(format!("`{text}` cannot be forgotten: {why}")))?;
     let config = effective_config(Some(dir), &Settings::default())?;
     let mut progress = Progress::new(false);
-    let report = forget_pages(dir, &args.what, &what, config, &mut progress)?;
+    if args.allow {
+        if !lift_takedown(dir, &what, config, &mut progress)? {
+            return Err(Failure::Usage(format!(
+                "no takedown of `{}` holds; `rhumb forget --list` shows all",
+                what.as_str()
+            )));
+        }
+        progress.clear();
+        println!(
+            "{}: {} may be visited again, where a link or a seed leads there",
+            dir.display(),
+            what.as_str()
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = forget_pages(dir, &what, config, &mut progress)?;
     progress.clear();
     println!(
         "{}: forgotten: {} visits, {} archive records ({}), {} links that led there; \
@@ -135,6 +156,29 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
             "{} other pages had been stored as copies of what is gone; their content is gone with it",
             count(report.revisits_without_content)
         );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each takedown.
+fn list_takedowns(dir: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+    let mut out = std::io::stdout().lock();
+    for takedown in Takedowns::read(dir)?.all() {
+        let lifted = takedown.lifted.map(|time| time.to_string());
+        let line = if as_json {
+            serde_json::json!({
+                "what": takedown.what, "time": takedown.time.to_string(),
+                "removed": takedown.removed, "lifted": lifted,
+            })
+            .to_string()
+        } else {
+            let holds = lifted.map_or("holds".to_owned(), |time| format!("lifted {time}"));
+            format!(
+                "{}  {}  {holds}; {} removed",
+                takedown.time, takedown.what, takedown.removed
+            )
+        };
+        writeln!(out, "{line}").map_err(Failure::io("standard output"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

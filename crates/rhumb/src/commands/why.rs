@@ -89,6 +89,18 @@ fn describe(explanation: &Explanation) -> String {
             found.fate
         );
     }
+    if let Some(forgotten) = &explanation.forgotten {
+        let lifted = forgotten.lifted.as_ref().map_or(String::new(), |time| {
+            format!("; it may be visited again since {time}")
+        });
+        row!(
+            out,
+            "forgotten",
+            "on request at {}, with all of {}{lifted}",
+            forgotten.time,
+            forgotten.what
+        );
+    }
     for visit in &explanation.visits {
         row!(
             out,

@@ -1,8 +1,10 @@
-//! Taking records out of archive files.
+//! Taking records and names out of archive files.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
+use super::edit::edited;
 use super::plan::fresh_path;
 use super::{ForgetError, ForgetReport};
 use crate::disk::Disk;
@@ -13,11 +15,33 @@ use crate::warc_reader::{Flaw, Packing, Unpacker, read_record};
 const COPY_BYTES: usize = 1 << 20;
 const SYNC_EVERY: u64 = 32 << 20;
 
-/// The parts of a file that go, in order, none touching the next.
+/// A part of a file that goes, or makes way for what stands there then.
+struct Range {
+    from: u64,
+    to: u64,
+    /// Bytes that take its place.
+    new: u64,
+    /// By how much nearer to the beginning `from` is afterwards. A packed
+    /// record may grow by losing a line.
+    nearer: i64,
+}
+
+impl Range {
+    /// By how much nearer a place behind `from` is afterwards.
+    fn nearer_at(&self, place: u64) -> i64 {
+        let passed = place.min(self.to) - self.from;
+        let new = match place < self.to {
+            true => self.new.min(passed),
+            false => self.new,
+        };
+        self.nearer + passed as i64 - new as i64
+    }
+}
+
+/// The parts of a file that go or change, in order.
 #[derive(Default)]
 pub struct Cuts {
-    /// From, to, and how much went before it.
-    ranges: Vec<(u64, u64, u64)>,
+    ranges: Vec<Range>,
     /// Where records begin that stay, but whose content goes.
     emptied: HashSet<u64>,
 }
@@ -48,16 +72,24 @@ impl Cuts {
                     if !record.target.is_empty() && matches(&record.target) {
                         report.archive_records += 1;
                         report.archive_bytes += end - offset;
-                        cuts.add(offset, end);
-                    } else if !record.refers_to.is_empty() && matches(&record.refers_to) {
+                        cuts.add(offset, end, 0);
+                        offset = end;
+                        continue;
+                    }
+                    if !record.refers_to.is_empty() && matches(&record.refers_to) {
                         report.revisits_without_content += 1;
                         cuts.emptied.insert(offset);
+                    }
+                    let new = edited(&*file, offset, &record, packing, matches);
+                    if let Some(new) = new.map_err(failed())? {
+                        report.archive_records_changed += 1;
+                        cuts.add(offset, end, new.len() as u64);
                     }
                     offset = end;
                 }
                 Err(Flaw::Io(error)) => return Err(failed()(error).into()),
                 Err(_) if offset >= named_end.unwrap_or(0) => {
-                    cuts.add(offset, length);
+                    cuts.add(offset, length, 0);
                     break;
                 }
                 Err(flaw) => {
@@ -72,7 +104,7 @@ impl Cuts {
         Ok(cuts)
     }
 
-    /// Nothing of the file goes.
+    /// Nothing of the file goes or changes.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -82,28 +114,34 @@ impl Cuts {
         self.emptied.contains(&extent.offset)
     }
 
-    fn add(&mut self, from: u64, to: u64) {
+    fn add(&mut self, from: u64, to: u64, new: u64) {
         match self.ranges.last_mut() {
-            Some((_, end, _)) if *end == from => *end = to,
+            Some(last) if last.to == from && last.new == 0 && new == 0 => last.to = to,
             last => {
-                let before = last.map_or(0, |(from, to, before)| *before + (*to - *from));
-                self.ranges.push((from, to, before));
+                let nearer = last.map_or(0, |last| last.nearer_at(last.to));
+                self.ranges.push(Range {
+                    from,
+                    to,
+                    new,
+                    nearer,
+                });
             }
         }
     }
 
-    /// How many of the bytes before a place go.
-    fn before(&self, place: u64) -> u64 {
-        let after = self.ranges.partition_point(|(from, _, _)| *from < place);
+    /// Where a place is afterwards.
+    fn place(&self, place: u64) -> u64 {
+        let after = self.ranges.partition_point(|range| range.from < place);
         let last = after.checked_sub(1).and_then(|at| self.ranges.get(at));
-        last.map_or(0, |(from, to, before)| before + (place.min(*to) - from))
+        let nearer = last.map_or(0, |range| range.nearer_at(place));
+        place.saturating_add_signed(-nearer)
     }
 
     /// Where an extent lies afterwards; nothing if none of it is left.
     pub fn moved(&self, extent: &Extent) -> Option<Extent> {
-        let end = extent.offset.saturating_add(extent.length);
-        let offset = extent.offset - self.before(extent.offset);
-        let length = end - self.before(end) - offset;
+        let offset = self.place(extent.offset);
+        let end = self.place(extent.offset.saturating_add(extent.length));
+        let length = end.saturating_sub(offset);
         (length > 0).then(|| Extent {
             file: extent.file.clone(),
             offset,
@@ -112,19 +150,31 @@ impl Cuts {
     }
 }
 
-/// Write the file without its cuts beside it, synced.
-pub fn cut_out(disk: &dyn Disk, path: &Path, cuts: &Cuts) -> Result<(), JournalError> {
+/// Write the file as it is to be beside it, synced.
+pub fn cut_out(
+    disk: &dyn Disk,
+    path: &Path,
+    cuts: &Cuts,
+    packing: Packing,
+    matches: &dyn Fn(&str) -> bool,
+) -> Result<(), JournalError> {
     let fresh = fresh_path(path);
     let failed = || JournalError::io(&fresh);
     let old = disk.open(path).map_err(JournalError::io(path))?;
     let length = old.length().map_err(JournalError::io(path))?;
     let mut new = disk.append(&fresh).map_err(failed())?;
     let mut buffer = vec![0; COPY_BYTES];
+    let mut unpacker = Unpacker::default();
     let (mut at, mut synced) = (0, 0);
-    let ends = cuts.ranges.iter().map(|(from, to, _)| (*from, *to));
-    for (keep_to, go_on) in ends.chain([(length, length)]) {
-        while at < keep_to {
-            let room = (keep_to - at).min(COPY_BYTES as u64) as usize;
+    let end = Range {
+        from: length,
+        to: length,
+        new: 0,
+        nearer: 0,
+    };
+    for range in cuts.ranges.iter().chain([&end]) {
+        while at < range.from {
+            let room = (range.from - at).min(COPY_BYTES as u64) as usize;
             old.read_exact_at(at, &mut buffer[..room])
                 .map_err(JournalError::io(path))?;
             new.append(&buffer[..room]).map_err(failed())?;
@@ -134,7 +184,15 @@ pub fn cut_out(disk: &dyn Disk, path: &Path, cuts: &Cuts) -> Result<(), JournalE
                 synced = new.length();
             }
         }
-        at = go_on;
+        if range.new > 0 {
+            // Made again, because all of them together may be large.
+            let record = read_record(&mut unpacker, &*old, range.from, range.to, packing);
+            let record = record.map_err(|flaw| JournalError::io(path)(io::Error::other(flaw)))?;
+            let bytes = edited(&*old, range.from, &record, packing, matches);
+            let bytes = bytes.map_err(JournalError::io(path))?.unwrap_or_default();
+            new.append(&bytes).map_err(failed())?;
+        }
+        at = range.to;
     }
     new.sync().map_err(failed())
 }
@@ -146,9 +204,9 @@ mod tests {
     #[test]
     fn extents_move_to_where_their_bytes_are() {
         let mut cuts = Cuts::default();
-        cuts.add(10, 15);
-        cuts.add(15, 20);
-        cuts.add(50, 60);
+        cuts.add(10, 15, 0);
+        cuts.add(15, 20, 0);
+        cuts.add(50, 60, 0);
         let moved = |offset: u64, length: u64| {
             let extent = Extent {
                 file: String::new(),
@@ -165,5 +223,27 @@ mod tests {
         // One extent for several records, some of which go.
         assert_eq!(moved(0, 100), Some((0, 80)));
         assert_eq!(moved(12, 43), Some((10, 30)));
+    }
+
+    #[test]
+    fn extents_of_changed_records_have_their_new_lengths() {
+        let mut cuts = Cuts::default();
+        cuts.add(10, 20, 4);
+        cuts.add(20, 30, 13);
+        cuts.add(30, 40, 0);
+        let moved = |offset: u64, length: u64| {
+            let extent = Extent {
+                file: String::new(),
+                offset,
+                length,
+            };
+            cuts.moved(&extent).map(|e| (e.offset, e.length))
+        };
+        assert_eq!(moved(0, 10), Some((0, 10)));
+        assert_eq!(moved(10, 10), Some((10, 4)));
+        assert_eq!(moved(20, 10), Some((14, 13)));
+        assert_eq!(moved(30, 10), None);
+        assert_eq!(moved(40, 10), Some((27, 10)));
+        assert_eq!(moved(0, 50), Some((0, 37)));
     }
 }

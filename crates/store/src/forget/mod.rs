@@ -3,8 +3,9 @@
 //!
 //! From the archive go all records whose target matches, also those that no
 //! visit names any more; everything else stays byte for byte, only nearer to
-//! the beginning of its file. Other pages' records are not changed, even
-//! where a page's own text, its `via` or a revisit names what was forgotten.
+//! the beginning of its file, but for lines of ours that name what goes: the
+//! page by which another was found, and the one that a revisit refers to. What
+//! servers sent is not changed, even where a page's own text names it.
 //!
 //! From the journal go visits, seeds and host events of what matches, links
 //! and admissions that lead there, and mentions of it as the way or the
@@ -18,6 +19,7 @@
 //! Without a plan the new files are waste and are removed.
 
 mod archive;
+mod edit;
 mod plan;
 mod records;
 
@@ -70,20 +72,22 @@ pub struct ForgetReport {
     pub duplicates_cleared: u64,
     /// Archive records of other pages that refer to content now gone.
     pub revisits_without_content: u64,
+    /// Archive records of other pages that no longer name what is gone.
+    pub archive_records_changed: u64,
     /// Visits of other pages that got the links which a forgotten one had.
     pub links_moved: u64,
     pub segments_rewritten: u64,
     pub archive_files_rewritten: u64,
 }
 
-/// Forget every URL that matches. `pattern` is how the user said it; it is
-/// what the record left behind tells. Only with the crawl's lock: no crawl
+/// Forget every URL that matches. `subject` names them; it is what the record
+/// left behind tells. Only with the crawl's lock: no crawl
 /// may run, and its other state is made again afterwards.
 pub fn forget(
     disk: &Arc<dyn Disk>,
     journal_folder: &Path,
     archive_folder: &Path,
-    pattern: &str,
+    subject: &str,
     matches: &dyn Fn(&str) -> bool,
     now: Timestamp,
 ) -> Result<ForgetReport, ForgetError> {
@@ -107,7 +111,7 @@ pub fn forget(
         let path = archive_folder.join(&name);
         let found = Cuts::find(&**disk, &path, packing, named, matches, &mut report)?;
         if !found.is_empty() {
-            cut_out(&**disk, &path, &found)?;
+            cut_out(&**disk, &path, &found, packing, matches)?;
             report.archive_files_rewritten += 1;
             plan.add(Room::Archive, &name);
         }
@@ -129,7 +133,8 @@ pub fn forget(
     let note = Record::Control(Control {
         time: now,
         command: Control::FORGOTTEN.to_owned(),
-        detail: report.sentence(pattern),
+        detail: report.sentence(),
+        subject: subject.to_owned(),
         ..Control::default()
     });
     let name = write_note(&**disk, journal_folder, epoch, &note)?;
@@ -139,12 +144,34 @@ pub fn forget(
 }
 
 impl ForgetReport {
-    fn sentence(&self, pattern: &str) -> String {
+    fn sentence(&self) -> String {
         format!(
-            "{pattern}: {} visits, {} links, {} admissions, {} seeds, {} archive records",
+            "{} visits, {} links, {} admissions, {} seeds, {} archive records",
             self.visits, self.links, self.admissions, self.seeds, self.archive_records
         )
     }
+}
+
+/// Write down that a takedown no longer holds; what it removed stays removed.
+/// Only with the crawl's lock.
+pub fn lift(
+    disk: &Arc<dyn Disk>,
+    journal_folder: &Path,
+    archive_folder: &Path,
+    subject: &str,
+    now: Timestamp,
+) -> Result<(), JournalError> {
+    let epoch = Journal::recover(disk, journal_folder, archive_folder)?;
+    let note = Record::Control(Control {
+        time: now,
+        command: Control::LIFTED.to_owned(),
+        subject: subject.to_owned(),
+        ..Control::default()
+    });
+    let name = write_note(&**disk, journal_folder, epoch, &note)?;
+    let path = journal_folder.join(name);
+    disk.rename(&plan::fresh_path(&path), &path)
+        .map_err(JournalError::io(&path))
 }
 
 /// Where the part of each archive file ends that the journals name.
@@ -168,7 +195,7 @@ fn archive_ends(disk: &Arc<dyn Disk>, folder: &Path) -> Result<HashMap<String, u
     Ok(ends)
 }
 
-/// The record of the takedown, in a segment and an epoch of its own.
+/// A record about a takedown, in a segment and an epoch of its own.
 fn write_note(
     disk: &dyn Disk,
     folder: &Path,

@@ -9,13 +9,16 @@ use super::archive::Cuts;
 use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::positions::Positions;
-use crate::record::{Admitted, Position, Record};
+use crate::record::{Admitted, HostEvent, Position, Record};
 use crate::rewrite::Verdict;
 use crate::superseded::Superseded;
 use crate::visit::{Extent, FactValue, Visit};
 
 /// What is said of a page whose content was stored with a forgotten one.
 const CONTENT_GONE: &str = "its content was stored with a page that has been forgotten";
+
+/// What stands for a name in a reason told of another page.
+const NAME_GONE: &str = "(forgotten)";
 
 pub struct Forgetter<'a> {
     folder: PathBuf,
@@ -53,10 +56,7 @@ impl<'a> Forgetter<'a> {
             Record::Admitted(admitted) => self.admitted(admitted),
             Record::Superseded(superseded) => self.superseded(superseded),
             Record::Seed(seed) => drop_if((self.matches)(&seed.url), &mut self.report.seeds),
-            Record::HostEvent(event) => drop_if(
-                (self.matches)(&format!("{}/", event.host)),
-                &mut self.report.host_events,
-            ),
+            Record::HostEvent(event) => self.host_event(event),
             Record::Epoch(_) | Record::Control(_) | Record::Other { .. } => Verdict::Keep,
         })
     }
@@ -82,6 +82,7 @@ impl<'a> Forgetter<'a> {
             CONTENT_GONE.clone_into(&mut visit.detail);
             changed = true;
         }
+        changed |= self.clear_names(&mut visit.detail);
         let facts = visit.facts.len();
         visit.facts.retain(|fact| match &fact.value {
             FactValue::Text(text) => !(self.matches)(text),
@@ -108,6 +109,32 @@ impl<'a> Forgetter<'a> {
         visit.links_of = None;
         self.report.links_moved += 1;
         Ok(true)
+    }
+
+    fn host_event(&mut self, mut event: HostEvent) -> Verdict {
+        if (self.matches)(&format!("{}/", event.host)) {
+            self.report.host_events += 1;
+            return Verdict::Drop;
+        }
+        match self.clear_names(&mut event.detail) {
+            true => Verdict::Change(Record::HostEvent(event)),
+            false => Verdict::Keep,
+        }
+    }
+
+    /// A reason in words may name another host. Says whether it did.
+    fn clear_names(&self, text: &mut String) -> bool {
+        let goes = |word: &&str| word.contains("://") && (self.matches)(&format!("{word}/"));
+        let words: Vec<&str> = text.split(' ').collect();
+        if !words.iter().any(goes) {
+            return false;
+        }
+        let kept = words.iter().map(|word| match goes(word) {
+            true => NAME_GONE,
+            false => word,
+        });
+        *text = kept.collect::<Vec<&str>>().join(" ");
+        true
     }
 
     fn admitted(&mut self, mut admitted: Admitted) -> Verdict {

@@ -32,16 +32,21 @@ pub enum Finding {
     DamagedGroup { segment: String, offset: u64 },
     #[error("{segment} has a group at byte {offset} that belongs elsewhere")]
     MisplacedGroup { segment: String, offset: u64 },
-    #[error("journal {journal} lacks the records {from} to {through}")]
+    #[error("{segment}: journal {journal} lacks the records {from} to {through} here or before")]
     Gap {
+        segment: String,
         journal: u16,
         from: u64,
         through: u64,
     },
-    #[error("journal {journal} has record {sequence} twice")]
-    Repeated { journal: u16, sequence: u64 },
-    #[error("the record at {position} cannot be read")]
-    MalformedRecord { position: Position },
+    #[error("{segment}: journal {journal} has record {sequence} twice")]
+    Repeated {
+        segment: String,
+        journal: u16,
+        sequence: u64,
+    },
+    #[error("{segment}: the record at {position} cannot be read")]
+    MalformedRecord { segment: String, position: Position },
     #[error("{file} is not in the archive, but the journal names it at {position}")]
     ArchiveFileMissing { file: String, position: Position },
     #[error("{file} has no whole record of {url} at byte {offset}: {flaw}")]

@@ -145,12 +145,17 @@ impl SegmentCheck<'_> {
         }
         if sequence > *self.next {
             report.find(Finding::Gap {
+                segment: self.segment.name.clone(),
                 journal,
                 from: *self.next,
                 through: sequence - 1,
             });
         } else if sequence < *self.next {
-            report.find(Finding::Repeated { journal, sequence });
+            report.find(Finding::Repeated {
+                segment: self.segment.name.clone(),
+                journal,
+                sequence,
+            });
         }
         *self.next = group.last_sequence().saturating_add(1).max(*self.next);
         let mut expected = sequence;
@@ -158,7 +163,8 @@ impl SegmentCheck<'_> {
             report.counts.records += 1;
             expected = position.sequence + 1;
             let Ok(record) = record else {
-                report.find(Finding::MalformedRecord { position });
+                let segment = self.segment.name.clone();
+                report.find(Finding::MalformedRecord { segment, position });
                 continue;
             };
             match &record {
@@ -171,6 +177,7 @@ impl SegmentCheck<'_> {
         // A dense group has a record for every sequence it covers.
         if !group.is_sparse() && expected <= group.last_sequence() {
             report.find(Finding::Gap {
+                segment: self.segment.name.clone(),
                 journal,
                 from: expected,
                 through: group.last_sequence(),

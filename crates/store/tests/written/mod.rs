@@ -89,11 +89,8 @@ impl Place {
             for name in self.disk.list(&folder).unwrap() {
                 all.extend_from_slice(name.as_bytes());
                 let bytes = self.disk.read(&folder.join(&name)).unwrap();
-                if name.ends_with(".warc.gz") {
-                    let mut unpacked = flate2::read::MultiGzDecoder::new(&bytes[..]);
-                    unpacked.read_to_end(&mut all).unwrap();
-                } else if name.ends_with(".warc.zst") {
-                    all.extend(zstd::stream::decode_all(&bytes[..]).unwrap());
+                if name.contains(".warc.") {
+                    all.extend(unpacked(&name, &bytes));
                 }
                 all.extend(bytes);
             }
@@ -108,6 +105,8 @@ impl Place {
 pub struct Crawl {
     pub journal: Journal,
     pub archive: Option<Archive>,
+    /// The page by which those archived next were found.
+    pub via: String,
     time: u64,
 }
 
@@ -147,6 +146,7 @@ impl Crawl {
                 "software: test\r\n".to_owned(),
             )
             .unwrap(),
+            via: String::new(),
             time: u64::from(epoch) * 1_000_000_000,
         }
     }
@@ -202,7 +202,7 @@ impl Crawl {
             framed: false,
             truncated: "",
             revisit,
-            via: String::new(),
+            via: self.via.clone(),
             depth: 1,
             fetch_micros: 10,
         };
@@ -235,6 +235,17 @@ impl Random {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
+}
+
+/// The records of an archive file, or of a part of it.
+pub fn unpacked(name: &str, bytes: &[u8]) -> Vec<u8> {
+    if name.ends_with(".zst") {
+        return zstd::stream::decode_all(bytes).unwrap();
+    }
+    let mut plain = Vec::new();
+    let mut members = flate2::read::MultiGzDecoder::new(bytes);
+    members.read_to_end(&mut plain).unwrap();
+    plain
 }
 
 pub fn mentions(bytes: &[u8], text: &str) -> bool {
