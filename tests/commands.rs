@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::odd_server::{OddServer, Reply};
 use crate::support::simulated::split;
 use crate::support::{Done, Simulated, figure, run, run_with};
 
@@ -105,6 +106,72 @@ fn why_names_the_scope_and_the_depth() {
         // Other links to the same URL may have been refused for more.
         assert!(told.split(", ").any(|word| word == rule), "{told}");
     }
+}
+
+/// A site with a redirect and links that no crawl can hold, crawled.
+fn odd_site(folder: &std::path::Path) -> (OddServer, String, String) {
+    let server = OddServer::start(|path| match path {
+        "/" => Reply::Answer(
+            "200 OK\r\nContent-Type: text/html",
+            "<a href='/moved'>m</a><a href='mailto:a@b.test'>Write</a>\
+             <a href='http://[bad'>b</a><a href='foo.test:8080/x'>p</a>\
+             <a href='http://me:secret@c.test/'>c</a>"
+                .to_owned(),
+        ),
+        "/moved" => Reply::Answer(
+            "301 Moved\r\nLocation: http://elsewhere.test/new",
+            String::new(),
+        ),
+        _ => Reply::Answer("404 Not Found", String::new()),
+    });
+    let seed = format!("http://{}/", server.address);
+    let dir = folder.join("crawl").display().to_string();
+    run(["crawl", &seed, "--dir", &dir, "--delay", "0s", "--quiet"]).expect_code(0);
+    (server, seed, dir)
+}
+
+#[test]
+fn why_says_where_a_redirect_leads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_server, seed, dir) = odd_site(folder.path());
+    let moved = format!("{seed}moved");
+    let json = run(["why", &moved, "--dir", &dir, "--json"]).json();
+    let redirect = &json["visits"][0]["redirect"];
+    assert_eq!(redirect["to"], "http://elsewhere.test/new", "{json}");
+    assert_eq!(redirect["fate"], "out-of-scope (scope = \"host\")");
+    let text = run(["why", &moved, "--dir", &dir]).expect_code(0).stdout;
+    let told = "http://elsewhere.test/new: out-of-scope (scope = \"host\")";
+    assert!(text.contains(told), "{text}");
+    assert!(!text.contains(", ,"), "{text}");
+}
+
+#[test]
+fn why_knows_every_refused_link_as_it_is_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_server, seed, dir) = odd_site(folder.path());
+    let listed = run(["urls", "--state", "refused", "--dir", &dir]).expect_code(0);
+    for (text, reason) in [
+        (
+            "mailto:a@b.test",
+            "scheme-not-crawled: scheme `mailto` is not crawled",
+        ),
+        ("http://[bad", "malformed: not a URL: "),
+        ("foo.test:8080/x", "scheme-not-crawled"),
+        ("http://me:secret@c.test/", "carries-credentials: "),
+    ] {
+        assert!(listed.lines().iter().any(|l| l == text), "{text} is listed");
+        for flags in [&["--json"][..], &["--json", "--links"]] {
+            let args = [&["why", text, "--dir", &dir], flags].concat();
+            let json = run(args).expect_code(0).json();
+            assert_eq!(json["state"], "refused", "{json}");
+            let told = json["reason"].as_str().unwrap_or_default();
+            assert!(told.starts_with(reason), "{told}");
+            assert_eq!(json["links"][0]["on"], seed.as_str(), "{json}");
+        }
+    }
+    run(["why", "mailto:nobody@b.test", "--dir", &dir])
+        .expect_code(2)
+        .assert_stderr_has("no page had it as a link");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub fn run(args: &WhyArgs) -> Result<(), BenchError> {
         let text = url((random >> 20) % known);
         let asked = Url::parse(&text).map_err(|why| BenchError::Other(why.to_string()))?;
         let began = Instant::now();
-        let answer = explainer.explain(&asked).map_err(other)?;
+        let answer = explainer.explain(asked.as_str()).map_err(other)?;
         if answer.state == "unseen" {
             return Err(BenchError::Other(format!("{text} is known, but unseen")));
         }

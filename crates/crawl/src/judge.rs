@@ -137,7 +137,7 @@ impl LinkRules {
     }
 }
 
-fn refusal(why: &Refusal) -> Fate {
+pub(crate) fn refusal(why: &Refusal) -> Fate {
     match why {
         Refusal::Scheme(_) => Fate::Scheme,
         Refusal::Credentials => Fate::Credentials,

@@ -63,7 +63,7 @@ pub use config::{
 pub use control::Ending;
 pub use counters::Snapshot;
 pub use engine::{Crawl, CrawlError, Observer};
-pub use explain::{Explainer, Explanation};
+pub use explain::{Explainer, Explanation, VisitFact};
 pub use forgotten::Forgotten;
 pub use handle::Handle;
 pub use identity::our_identity;

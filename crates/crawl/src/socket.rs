@@ -41,7 +41,7 @@ pub enum Question {
     Stop,
     /// Hand in a seed.
     Add(String),
-    /// What is known of a URL.
+    /// What is known of a URL in normal form, or of a link as it was written.
     Why(String),
     /// Make a checkpoint, and say when it is made.
     Checkpoint,
@@ -168,10 +168,7 @@ fn answer(
 }
 
 fn why(handle: &Handle, journal: &mut Positions, url: &str) -> Answer {
-    let Ok(url) = Url::from_normal(url) else {
-        return Answer::Refused(format!("`{url}` is not a URL in normal form"));
-    };
-    match facts(&handle.shared().views, journal, &url) {
+    match facts(&handle.shared().views, journal, url) {
         Ok(explanation) => Answer::Explanation(Box::new(explanation)),
         Err(error) => Answer::Refused(error.to_string()),
     }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use rhumb_crawl::{Explainer, Explanation};
-use rhumb_url::Url;
+use rhumb_crawl::{Explainer, Explanation, VisitFact};
+use rhumb_url::Refusal;
 
 use crate::args::WhyArgs;
 use crate::failure::Failure;
@@ -16,11 +16,9 @@ pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
     if args.url == "-" {
         return answer_all(&mut explainer);
     }
-    let url = parse(&args.url).map_err(Failure::Usage)?;
-    let explanation = match args.links {
-        true => explainer.explain_with_links(&url)?,
-        false => explainer.explain(&url)?,
-    };
+    let explanation = explainer
+        .explain_typed(&args.url, args.links)?
+        .map_err(|why| Failure::Usage(unknown(&args.url, &why)))?;
     let text = if args.json {
         json(&explanation)?
     } else {
@@ -30,8 +28,11 @@ pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse(text: &str) -> Result<Url, String> {
-    Url::parse_seed(text).map_err(|why| format!("`{text}` is not a URL a crawl can hold: {why}"))
+fn unknown(text: &str, why: &Refusal) -> String {
+    format!(
+        "`{text}` is not a URL a crawl can hold ({why}), and no page had it as a link; \
+         give the URL as `rhumb urls` lists it, or one such as https://example.org/page"
+    )
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
@@ -53,9 +54,9 @@ fn answer_all(explainer: &mut Explainer) -> Result<ExitCode, Failure> {
         if line.is_empty() {
             continue;
         }
-        let answer = match parse(line) {
-            Ok(url) => json(&explainer.explain(&url)?)?,
-            Err(why) => json(&serde_json::json!({"url": line, "error": why}))?,
+        let answer = match explainer.explain_typed(line, false)? {
+            Ok(explanation) => json(&explanation)?,
+            Err(why) => json(&serde_json::json!({"url": line, "error": unknown(line, &why)}))?,
         };
         write(&answer)?;
     }
@@ -68,6 +69,18 @@ macro_rules! row {
         let _ = write!($out, "  {:<10} ", $label);
         let _ = writeln!($out, $($text)*);
     }};
+}
+
+fn response(visit: &VisitFact) -> String {
+    if visit.status == 0 {
+        return "no response".to_owned();
+    }
+    let kind = match visit.content_type.as_str() {
+        "" => "no content type",
+        stated => stated,
+    };
+    let size = bytes(visit.wire_bytes);
+    format!("status {}, {kind}, {size} on the wire", visit.status)
 }
 
 fn describe(explanation: &Explanation) -> String {
@@ -108,22 +121,16 @@ fn describe(explanation: &Explanation) -> String {
             "{} at {}: {}{}",
             visit.outcome,
             visit.time,
-            if visit.status > 0 {
-                format!(
-                    "status {}, {}, {} on the wire",
-                    visit.status,
-                    visit.content_type,
-                    bytes(visit.wire_bytes)
-                )
-            } else {
-                "no response".to_owned()
-            },
+            response(visit),
             if visit.detail.is_empty() {
                 String::new()
             } else {
                 format!("; {}", visit.detail)
             }
         );
+        if let Some(redirect) = &visit.redirect {
+            row!(out, "leads to", "{}: {}", redirect.to, redirect.fate);
+        }
         if !visit.address.is_empty() {
             row!(
                 out,
@@ -147,7 +154,9 @@ fn describe(explanation: &Explanation) -> String {
         if let Some((file, offset, length)) = visit.archive.first() {
             row!(out, "archive", "warc/{file} at {offset}, {length} bytes");
         }
-        row!(out, "links", "{} on the page", count(visit.links as u64));
+        if visit.redirect.is_none() {
+            row!(out, "links", "{} on the page", count(visit.links as u64));
+        }
     }
     for link in &explanation.links {
         let anchor = if link.anchor.is_empty() {

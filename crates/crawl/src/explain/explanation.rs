@@ -1,27 +1,20 @@
-//! Everything the crawl knows of one URL, and the reason for its state.
+//! The facts about one URL, and the state that follows from them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use memchr::memmem::Finder;
 use rhumb_page::LinkKind;
-use rhumb_store::{
-    Admitted, Fate, HostEvent, JournalReader, Position, Positions, Record, Visit, journals_in,
-};
-use rhumb_url::Url;
+use rhumb_store::{Fate, HostEvent, LinkRecord, Position, Record, Visit};
+use rhumb_url::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Loader};
-use crate::engine::CrawlError;
-use crate::listing::open;
+use crate::judge::refusal;
 use crate::socket::{Answer, Question, ask};
-use crate::stopped::Stopped;
-use crate::takedowns::{Takedown, Takedowns};
-use crate::views::{Mention, Views};
+use crate::takedowns::Takedown;
 
 /// Links to the URL that are told one by one.
-const LINKS_TOLD: usize = 10;
+pub(super) const LINKS_TOLD: usize = 10;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Explanation {
@@ -104,9 +97,19 @@ pub struct VisitFact {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub truncated: String,
     pub links: usize,
+    /// Where a redirect leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<RedirectFact>,
     /// File, offset and length of its record in the archive.
     pub archive: Vec<(String, u64, u64)>,
     pub position: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RedirectFact {
+    pub to: String,
+    /// What became of it as a link, with the setting behind that.
+    pub fate: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -126,165 +129,10 @@ pub struct HostFact {
     pub time: String,
 }
 
-/// Answers `why` for one crawl, again and again.
-pub struct Explainer {
-    dir: PathBuf,
-    stopped: Option<(Stopped, Positions)>,
-}
-
-impl Explainer {
-    pub fn new(dir: &Path) -> Explainer {
-        Explainer {
-            dir: dir.to_owned(),
-            stopped: None,
-        }
-    }
-
-    /// What the index knows of the URL: from the running crawl if there is
-    /// one, else from what it left.
-    pub fn explain(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
-        let mut told = None;
-        let question = Question::Why(url.as_str().to_owned());
-        let asked = ask(&self.dir, &question, |answer| {
-            if let Answer::Explanation(explanation) = answer {
-                told = Some(*explanation);
-            }
-            Ok(())
-        });
-        let mut explanation = match (asked, told) {
-            (Ok(Some(())), Some(explanation)) => explanation,
-            _ => self.read_from_disk(url)?,
-        };
-        explanation.conclude(&self.dir);
-        Ok(explanation)
-    }
-
-    fn read_from_disk(&mut self, url: &Url) -> Result<Explanation, CrawlError> {
-        let (stopped, positions) = match &mut self.stopped {
-            Some(open) => open,
-            none => {
-                let stopped = Stopped::open(&self.dir)?;
-                let folder = stopped.directory.journal();
-                let positions = Positions::open(Arc::clone(&stopped.disk), &folder);
-                none.insert((stopped, positions))
-            }
-        };
-        let mut explanation = facts(&stopped.views, positions, url)?;
-        if explanation.is_unseen() {
-            stopped.untaken(&mut |untaken, on| {
-                if untaken == *url {
-                    let offered = Fate::Offered.to_string();
-                    *explanation.links_by_fate.entry(offered).or_default() += 1;
-                    explanation.found.get_or_insert(FoundFact {
-                        on: on.url.clone(),
-                        depth: on.depth + 1,
-                        fate: Fate::Offered.to_string(),
-                        time: on.time.to_string(),
-                        position: String::new(),
-                    });
-                }
-            })?;
-        }
-        Ok(explanation)
-    }
-
-    /// Everything, also every link that names the URL: reads all journals.
-    pub fn explain_with_links(&self, url: &Url) -> Result<Explanation, CrawlError> {
-        let (directory, disk) = open(&self.dir)?;
-        let folder = directory.journal();
-        let mut explanation = Explanation::new(url);
-        let takedowns = Takedowns::read(&self.dir)?;
-        explanation.forgotten = takedowns.of(url).cloned().map(Into::into);
-        let by_url = Finder::new(url.as_str());
-        let by_host = Finder::new(url.origin());
-        let journals = journals_in(&*disk, &folder).map_err(|error| CrawlError::Io {
-            path: folder.clone(),
-            error,
-        })?;
-        for journal in journals {
-            let mut reader = JournalReader::open(Arc::clone(&disk), &folder, journal, 0);
-            while let Some(group) = reader.next_group()? {
-                if !group.mentions(&by_host) {
-                    continue;
-                }
-                for (position, record) in group.records_mentioning(&by_host) {
-                    match record {
-                        Ok(Record::HostEvent(event)) => explanation.note_host(event, url),
-                        Ok(record) if group.mentions(&by_url) => explanation.note(position, record),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        explanation.visits.sort_by(|a, b| a.time.cmp(&b.time));
-        explanation.links.sort_by(|a, b| a.time.cmp(&b.time));
-        explanation.links.truncate(LINKS_TOLD);
-        explanation.conclude(&self.dir);
-        Ok(explanation)
-    }
-}
-
-/// What the index leads to: a few records, wherever they stand.
-pub fn facts(views: &Views, journal: &mut Positions, url: &Url) -> Result<Explanation, CrawlError> {
-    let mut explanation = Explanation::new(url);
-    explanation.forgotten = views.takedown_of(url).map(Into::into);
-    for of in [Mention::Found, Mention::Visit, Mention::Refused] {
-        let Some(position) = views.find(url.as_str(), of)? else {
-            continue;
-        };
-        let Some(record) = journal.record_at(position)? else {
-            continue;
-        };
-        if let Record::Admitted(admitted) = &record
-            && let Some(page) = finder_of(admitted, views, journal)?
-        {
-            explanation.note_links(&page);
-        }
-        if of == Mention::Refused
-            && let Record::Visit(page) = &record
-        {
-            explanation.note_links(page);
-        } else {
-            explanation.note(position, record);
-        }
-    }
-    for of in [Mention::Robots, Mention::GivenUp] {
-        if let Some(position) = views.find(url.origin(), of)?
-            && let Some(Record::HostEvent(event)) = journal.record_at(position)?
-        {
-            explanation.note_host(event, url);
-        }
-    }
-    Ok(explanation)
-}
-
-/// The visit that found something, or where compaction has dropped it the
-/// latest of the same page.
-fn finder_of(
-    admitted: &Admitted,
-    views: &Views,
-    journal: &mut Positions,
-) -> Result<Option<Box<Visit>>, CrawlError> {
-    let Some(source) = admitted.source else {
-        return Ok(None);
-    };
-    if let Some(Record::Visit(page)) = journal.record_at(source)? {
-        return Ok(Some(page));
-    }
-    let Some(latest) = views.find(&admitted.via, Mention::Visit)? else {
-        return Ok(None);
-    };
-    let Some(Record::Visit(mut page)) = journal.record_at(latest)? else {
-        return Ok(None);
-    };
-    page.links = journal.links_of(&page)?.unwrap_or_default();
-    Ok(Some(page))
-}
-
 impl Explanation {
-    fn new(url: &Url) -> Explanation {
+    pub(super) fn new(url: &str) -> Explanation {
         Explanation {
-            url: url.as_str().to_owned(),
+            url: url.to_owned(),
             state: String::new(),
             reason: String::new(),
             seed: None,
@@ -297,14 +145,14 @@ impl Explanation {
         }
     }
 
-    fn is_unseen(&self) -> bool {
+    pub(super) fn is_unseen(&self) -> bool {
         self.seed.is_none()
             && self.found.is_none()
             && self.visits.is_empty()
             && self.links.is_empty()
     }
 
-    fn note(&mut self, position: Position, record: Record) {
+    pub(super) fn note(&mut self, position: Position, record: Record) {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
                 self.seed.get_or_insert(SeedFact {
@@ -335,7 +183,7 @@ impl Explanation {
     }
 
     /// The links of a page that lead here.
-    fn note_links(&mut self, visit: &Visit) {
+    pub(super) fn note_links(&mut self, visit: &Visit) {
         for link in visit.links.iter().filter(|link| link.url == self.url) {
             *self.links_by_fate.entry(link.fate.to_string()).or_default() += 1;
             // Enough to choose the earliest from.
@@ -353,19 +201,25 @@ impl Explanation {
         }
     }
 
-    fn note_host(&mut self, event: HostEvent, url: &Url) {
-        if event.host == url.origin() {
-            self.host.push(HostFact {
-                host: event.host,
-                event: event.event,
-                detail: event.detail,
-                time: event.time.to_string(),
-            });
+    pub(super) fn note_host(&mut self, event: HostEvent) {
+        self.host.push(HostFact {
+            host: event.host,
+            event: event.event,
+            detail: event.detail,
+            time: event.time.to_string(),
+        });
+    }
+
+    /// Say what stands against the text, where that is what its links were
+    /// refused for.
+    pub(super) fn name_refusal(&mut self, why: &Refusal) {
+        if self.reason == refusal(why).label() {
+            self.reason = format!("{}: {why}", self.reason);
         }
     }
 
     /// From the facts to the state and its reason.
-    fn conclude(&mut self, dir: &Path) {
+    pub(super) fn conclude(&mut self, dir: &Path) {
         let (state, reason) = if let Some(visit) = self.visits.last() {
             let outcome = rhumb_store::Outcome::ALL
                 .iter()
@@ -405,6 +259,10 @@ impl Explanation {
         };
         self.state = state.to_owned();
         self.reason = reason;
+        let config = own_config(dir);
+        for redirect in self.visits.iter_mut().filter_map(|v| v.redirect.as_mut()) {
+            redirect.fate = with_rule(&redirect.fate, config.as_ref());
+        }
     }
 
     /// Found, but not admitted yet when the crawl ended.
@@ -450,6 +308,13 @@ fn with_rule(fate: &str, config: Option<&Config>) -> String {
     }
 }
 
+fn redirect_fact(link: &LinkRecord) -> Option<RedirectFact> {
+    (link.kind == LinkKind::Redirect.code()).then(|| RedirectFact {
+        to: link.url.clone(),
+        fate: link.fate.to_string(),
+    })
+}
+
 fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
     let millis = |micros: u64| micros as f64 / 1000.0;
     VisitFact {
@@ -470,6 +335,7 @@ fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
         duplicate_of: visit.duplicate_of.clone(),
         truncated: visit.truncated.clone(),
         links: visit.links.len() + visit.links_repeated as usize,
+        redirect: visit.links.iter().find_map(redirect_fact),
         archive: visit
             .extents
             .iter()
