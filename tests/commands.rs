@@ -219,6 +219,34 @@ fn a_crawl_that_does_not_run_still_answers() {
     assert_eq!((first.lines().len(), first.stderr.as_str()), (1, ""));
 }
 
+/// The sum of a table in a report.
+fn total(json: &Value, table: &str) -> u64 {
+    let table = json[table].as_object().expect("a table");
+    table.values().filter_map(Value::as_u64).sum()
+}
+
+#[test]
+fn the_parts_of_every_count_make_the_whole() {
+    let web = Simulated::new(30, 900, 106);
+    let done = web.crawl("crawl", &["--threads", "2", "--max-depth", "6"]);
+    let summary = done.expect_code(0).json();
+    let status = || web.ask("status", "crawl", &["--json"]).json();
+    let stopped = status();
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+    for report in [&summary, &stopped, &status()] {
+        assert_eq!(total(report, "fates"), figure(report, "links"));
+        assert_eq!(total(report, "failures"), figure(report, "failed"));
+        assert_eq!(total(report, "refusals"), figure(report, "refused"));
+        assert_eq!(report["fates"], summary["fates"]);
+        assert!(figure(&report["fates"], "repeated") > 0, "{report}");
+        let let_through =
+            figure(&report["fates"], "offered") + figure(&report["fates"], "repeated");
+        let refused = figure(report, "links") - let_through;
+        assert_eq!(figure(report, "links_refused"), refused);
+        assert!(refused > 0 && figure(report, "refused") > 0);
+    }
+}
+
 fn fetch(web: &Simulated, url: &str, flag: &str) -> Done {
     let mut args = vec!["fetch".to_owned(), url.to_owned()];
     args.extend(web.dns());

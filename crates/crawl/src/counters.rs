@@ -21,7 +21,8 @@ pub struct Tally {
     failed: AtomicU64,
     refused: AtomicU64,
     duplicates: AtomicU64,
-    links: AtomicU64,
+    /// Links that stand with an earlier visit.
+    repeated: AtomicU64,
     pub urls_seen: AtomicU64,
     bytes: AtomicU64,
     robots_fetched: AtomicU64,
@@ -38,6 +39,8 @@ pub struct Counts {
     pub failed: u64,
     pub refused: u64,
     pub duplicates: u64,
+    /// All of them: those in `fates`, and those that stand with an earlier
+    /// visit.
     pub links: u64,
     pub urls_seen: u64,
     pub bytes: u64,
@@ -46,6 +49,11 @@ pub struct Counts {
     pub outcomes: BTreeMap<String, u64>,
     pub fates: BTreeMap<String, u64>,
 }
+
+/// Under this name `Snapshot::fates` has the links of pages whose links are
+/// those of an earlier one to the letter: what became of them was counted
+/// there.
+const REPEATED: &str = "repeated";
 
 #[derive(Default)]
 pub struct Gauges {
@@ -104,9 +112,12 @@ pub struct Snapshot {
     pub fetched: u64,
     pub redirects: u64,
     pub failed: u64,
+    /// Visits that were refused; links that were are no visits.
     pub refused: u64,
     pub duplicates: u64,
     pub links: u64,
+    /// Links that went no further than their page. Several may name one URL.
+    pub links_refused: u64,
     pub urls_seen: u64,
     /// URLs still to be visited; those under way are not among them, unless
     /// the crawl has ended.
@@ -124,7 +135,11 @@ pub struct Snapshot {
     pub retries: u64,
     /// Visits by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Links by the fate their finder gave them.
+    /// Those of them that failed: together `failed`.
+    pub failures: BTreeMap<String, u64>,
+    /// Those of them that were refused: together `refused`.
+    pub refusals: BTreeMap<String, u64>,
+    /// Links by the fate their finder gave them: together `links`.
     pub fates: BTreeMap<String, u64>,
 }
 
@@ -143,7 +158,7 @@ impl Tally {
         if duplicate {
             add(&self.duplicates, 1);
         }
-        add(&self.links, visit.links.len() as u64 + visit.links_repeated);
+        add(&self.repeated, visit.links_repeated);
         add(&self.bytes, visit.wire_bytes + visit.other_bytes);
         self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
         let mut fates = [0; CASES];
@@ -165,31 +180,33 @@ impl Tally {
 
     pub fn read(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let fates = self.fates.read(Fate::ALL);
         Counts {
             fetched: read(&self.fetched),
             redirects: read(&self.redirects),
             failed: read(&self.failed),
             refused: read(&self.refused),
             duplicates: read(&self.duplicates),
-            links: read(&self.links),
+            links: fates.values().sum::<u64>() + read(&self.repeated),
             urls_seen: read(&self.urls_seen),
             bytes: read(&self.bytes),
             robots_fetched: read(&self.robots_fetched),
             retries: read(&self.retries),
             outcomes: self.outcomes.read(Outcome::ALL),
-            fates: self.fates.read(Fate::ALL),
+            fates,
         }
     }
 
     /// Go on from counts of an earlier run.
     pub fn restore(&self, counts: &Counts) {
+        let of_their_own: u64 = counts.fates.values().sum();
         let pairs = [
             (&self.fetched, counts.fetched),
             (&self.redirects, counts.redirects),
             (&self.failed, counts.failed),
             (&self.refused, counts.refused),
             (&self.duplicates, counts.duplicates),
-            (&self.links, counts.links),
+            (&self.repeated, counts.links.saturating_sub(of_their_own)),
             (&self.urls_seen, counts.urls_seen),
             (&self.bytes, counts.bytes),
             (&self.robots_fetched, counts.robots_fetched),
@@ -200,6 +217,31 @@ impl Tally {
         }
         self.outcomes.restore(Outcome::ALL, &counts.outcomes);
         self.fates.restore(Fate::ALL, &counts.fates);
+    }
+}
+
+impl Snapshot {
+    /// What follows from the counts by outcome and by fate. Counted from them
+    /// alone, so that the parts make the whole while others go on counting.
+    fn group(&mut self) {
+        let state_of = |name: &str| {
+            let known = Outcome::ALL.iter().find(|outcome| outcome.label() == name);
+            known.map_or(State::Refused, |outcome| outcome.state())
+        };
+        for (name, count) in &self.outcomes {
+            let group = match state_of(name) {
+                State::Failed => &mut self.failures,
+                State::Refused => &mut self.refusals,
+                _ => continue,
+            };
+            group.insert(name.clone(), *count);
+        }
+        self.failed = self.failures.values().sum();
+        self.refused = self.refusals.values().sum();
+        let let_through = [Fate::Offered.label(), Fate::Queued.label(), REPEATED];
+        let refused = self.fates.iter();
+        let refused = refused.filter(|(name, _)| !let_through.contains(&name.as_str()));
+        self.links_refused = refused.map(|(_, count)| count).sum();
     }
 }
 
@@ -229,8 +271,6 @@ impl Counters {
         for counts in self.tallies.iter().map(Tally::read) {
             all.fetched += counts.fetched;
             all.redirects += counts.redirects;
-            all.failed += counts.failed;
-            all.refused += counts.refused;
             all.duplicates += counts.duplicates;
             all.links += counts.links;
             all.urls_seen += counts.urls_seen;
@@ -240,10 +280,16 @@ impl Counters {
             for (name, count) in counts.outcomes {
                 *all.outcomes.entry(name).or_default() += count;
             }
+            let of_their_own: u64 = counts.fates.values().sum();
             for (name, count) in counts.fates {
                 *all.fates.entry(name).or_default() += count;
             }
+            if counts.links > of_their_own {
+                let repeated = all.fates.entry(REPEATED.to_owned()).or_default();
+                *repeated += counts.links - of_their_own;
+            }
         }
+        all.group();
         for gauges in &self.gauges {
             let read = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
             all.queued += read(&gauges.queued);

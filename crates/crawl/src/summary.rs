@@ -26,7 +26,7 @@ pub struct Summary {
     /// Lines among the seeds that were no URLs.
     pub bad_seeds: u64,
     /// The first visits of this run that brought nothing, and why.
-    pub failures: Vec<String>,
+    pub unfetched: Vec<String>,
 }
 
 impl Summary {
@@ -37,7 +37,7 @@ impl Summary {
         fetched_before: u64,
         elapsed: Duration,
         bad_seeds: u64,
-        failures: Vec<String>,
+        unfetched: Vec<String>,
     ) -> Summary {
         let fetched_this_run = counts.fetched - fetched_before;
         let seconds = elapsed.as_secs_f64();
@@ -53,7 +53,7 @@ impl Summary {
             pages_per_cpu_second: fetched_this_run as f64 / cpu_seconds.max(1e-6),
             peak_rss_bytes: peak_rss(),
             bad_seeds,
-            failures,
+            unfetched,
         }
     }
 }

@@ -205,6 +205,8 @@ pub enum StateArg {
 pub struct UrlsArgs {
     #[command(flatten)]
     pub place: DirArgs,
+    /// Refused are visits that robots.txt, a type, a size or a host given up ended, and URLs that only
+    /// refused links name: more than `refused` in the summary, which counts visits.
     #[arg(long)]
     pub state: StateArg,
     /// One JSON object a line, with the reason.

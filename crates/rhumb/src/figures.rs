@@ -1,5 +1,6 @@
 //! Numbers as people read them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// `12,345,678`
@@ -13,6 +14,17 @@ pub fn count(n: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `12 this, 3 that`, the most frequent first.
+pub fn by_kind(kinds: &BTreeMap<String, u64>) -> String {
+    let mut sorted: Vec<_> = kinds.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1));
+    let parts: Vec<String> = sorted
+        .iter()
+        .map(|(kind, n)| format!("{} {kind}", count(**n)))
+        .collect();
+    parts.join(", ")
 }
 
 /// `1.5 MiB`

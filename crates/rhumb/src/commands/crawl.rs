@@ -11,7 +11,7 @@ use rhumb_store::CrawlDirectory;
 use crate::args::CrawlArgs;
 use crate::commands::{effective_config, program};
 use crate::failure::Failure;
-use crate::figures::{bytes, clock, count};
+use crate::figures::{by_kind, bytes, clock, count};
 use crate::progress::Progress;
 use crate::signals::on_signals;
 
@@ -143,34 +143,21 @@ pub fn print_summary(summary: &Summary) {
             count(counts.duplicates)
         ),
     );
-    let not_fetched = |state: &str, n: u64, kinds: &[&str]| {
-        let parts: Vec<String> = kinds
-            .iter()
-            .filter_map(|kind| Some((kind, counts.outcomes.get(*kind)?)))
-            .map(|(kind, n)| format!("{} {kind}", count(*n)))
-            .collect();
-        let gap = if parts.is_empty() { "" } else { ": " };
-        row(state, format!("{}{gap}{}", count(n), parts.join(", ")));
-    };
-    let labels = |state: rhumb_store::State| -> Vec<&'static str> {
-        let all = rhumb_store::Outcome::ALL.iter();
-        all.filter(|o| o.state() == state)
-            .map(|o| o.label())
-            .collect()
-    };
-    not_fetched("failed", counts.failed, &labels(rhumb_store::State::Failed));
-    not_fetched(
-        "refused",
-        counts.refused,
-        &labels(rhumb_store::State::Refused),
-    );
+    for (state, n, kinds) in [
+        ("failed", counts.failed, &counts.failures),
+        ("refused", counts.refused, &counts.refusals),
+    ] {
+        let gap = if kinds.is_empty() { "" } else { ": " };
+        row(state, format!("{}{gap}{}", count(n), by_kind(kinds)));
+    }
     row(
         "URLs",
         format!(
-            "{} seen, {} queued, {} links",
+            "{} seen, {} queued; {} links, {} of them refused",
             count(counts.urls_seen),
             count(counts.queued),
-            count(counts.links)
+            count(counts.links),
+            count(counts.links_refused)
         ),
     );
     row(
@@ -211,7 +198,7 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
     if counts.fetched == 0 && counts.failed + counts.refused > 0 {
         return Err(Failure::NothingFetched(format!(
             "nothing could be fetched\n  {}\nCheck the seeds and the network; `{} why URL --dir {}` tells all that is known of one.",
-            summary.failures.join("\n  "),
+            summary.unfetched.join("\n  "),
             program(),
             summary.dir.display()
         )));

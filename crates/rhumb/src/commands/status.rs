@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::StatusArgs;
 use crate::failure::Failure;
-use crate::figures::{bytes, clock, count};
+use crate::figures::{by_kind, bytes, clock, count};
 
 /// What the directory holds and, if a crawl runs in it, how that goes.
 #[derive(Serialize)]
@@ -164,11 +164,12 @@ fn describe(report: &Report, dir: &Path) -> String {
         (
             "URLs",
             format!(
-                "{} seen on {} hosts, {} queued, {} links",
+                "{} seen on {} hosts, {} queued; {} links, {} of them refused",
                 count(counts.urls_seen),
                 count(counts.hosts),
                 count(counts.queued),
-                count(counts.links)
+                count(counts.links),
+                count(counts.links_refused)
             ),
         ),
         (
@@ -183,14 +184,8 @@ fn describe(report: &Report, dir: &Path) -> String {
         ),
     ]);
     for (label, table) in [("outcomes", &counts.outcomes), ("links", &counts.fates)] {
-        let mut sorted: Vec<_> = table.iter().collect();
-        sorted.sort_by(|a, b| b.1.cmp(a.1));
-        let parts: Vec<String> = sorted
-            .iter()
-            .map(|(kind, n)| format!("{} {kind}", count(**n)))
-            .collect();
-        if !parts.is_empty() {
-            rows.push((label, parts.join(", ")));
+        if !table.is_empty() {
+            rows.push((label, by_kind(table)));
         }
     }
     rows.iter()
