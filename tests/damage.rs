@@ -1,7 +1,7 @@
 //! Damaged crawl directories: what a crash tears is cut, what somebody broke
 //! is told and not touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::support::{Simulated, figure, urls};
@@ -30,6 +30,51 @@ fn crawl_with_journal(web: &Simulated) -> PathBuf {
     largest.expect("a journal segment").0
 }
 
+/// Where `rhumb verify` finds damage.
+fn parts_found(web: &Simulated) -> BTreeSet<String> {
+    let done = web.ask("verify", "crawl", &["--json"]).expect_code(4);
+    let lines = done.lines();
+    let findings = lines
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a line of JSON"))
+        .filter(|line| line["severity"] == "damage");
+    findings
+        .map(|line| line["part"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn verify_says_what_helps_against_each_damage() {
+    let web = Simulated::new(10, 100, 68);
+    web.crawl("crawl", &["--max-pages", "40"]).expect_code(0);
+    for (folder, end, advice) in [
+        ("warc", ".warc.gz", "restore the files named above in warc/"),
+        ("state", ".run", "`rhumb rebuild` makes it again"),
+        ("state", "manifest.json", "`rhumb rebuild` makes it again"),
+    ] {
+        let all = files(&web.dir("crawl").join(folder));
+        let (path, bytes) = all
+            .iter()
+            .find(|(path, _)| path.display().to_string().ends_with(end))
+            .expect("a file");
+        let mut spoiled = bytes.clone();
+        spoiled[bytes.len() / 2] ^= 0x55;
+        std::fs::write(path, spoiled).expect("a file");
+        let part = if folder == "warc" { "archive" } else { folder };
+        assert_eq!(parts_found(&web), BTreeSet::from([part.to_owned()]));
+        let verified = web.ask("verify", "crawl", &[]).expect_code(4).stdout;
+        assert!(verified.contains(advice), "no {advice} in {verified}");
+        let other = if part == "state" {
+            "restore"
+        } else {
+            "rebuild"
+        };
+        assert!(!verified.contains(other), "{other} in {verified}");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    web.ask("verify", "crawl", &[]).expect_code(0);
+}
+
 #[test]
 fn a_journal_damaged_in_the_middle_is_told_and_left_as_it_is() {
     let web = Simulated::new(30, 500, 61);
@@ -49,6 +94,10 @@ fn a_journal_damaged_in_the_middle_is_told_and_left_as_it_is() {
         "{}",
         done.stdout
     );
+    // What follows from it is not told as damage to anything else.
+    assert_eq!(parts_found(&web), BTreeSet::from(["journal".to_owned()]));
+    assert!(done.stdout.contains("restore the files"), "{}", done.stdout);
+    assert!(done.stdout.contains("cannot help"), "{}", done.stdout);
     assert!(files(&web.dir("crawl")) == before, "something was changed");
     assert_eq!(web.requests().len(), asked);
     // The state does not need what is behind its checkpoint.
@@ -61,6 +110,9 @@ fn a_journal_that_lost_synced_records_is_told_and_the_state_can_be_made_again() 
     let segment = crawl_with_journal(&web);
     let bytes = std::fs::read(&segment).expect("the segment");
     std::fs::write(&segment, &bytes[..bytes.len() - 7]).expect("the segment");
+    assert_eq!(parts_found(&web), BTreeSet::from(["journal".to_owned()]));
+    let verified = web.ask("verify", "crawl", &[]).expect_code(4).stdout;
+    assert!(verified.contains("lost its end"), "{verified}");
     let done = web.go_on("crawl", &[]).expect_code(4);
     done.assert_stderr_has("rhumb rebuild");
     web.ask("rebuild", "crawl", &[]).expect_code(0);

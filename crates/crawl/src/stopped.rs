@@ -28,7 +28,6 @@ pub struct Stopped {
     pub shard: ShardState,
     pub counters: Counters,
     pub views: Views,
-    pub manifest: Manifest,
     print: Fingerprinter,
 }
 
@@ -69,7 +68,6 @@ impl Stopped {
             shard,
             counters,
             views,
-            manifest,
             print,
         })
     }

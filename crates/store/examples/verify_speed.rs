@@ -58,7 +58,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tell(format, "recovery", recovery.elapsed(), pages, bytes);
         let verifying = Instant::now();
         let mut findings = 0;
-        verify_journal(&disk, &journal, &warc, &mut |_| findings += 1, &mut |_| {})?;
+        verify_journal(
+            &disk,
+            &journal,
+            &warc,
+            &[],
+            &mut |_| findings += 1,
+            &mut |_| {},
+        )?;
         tell(format, "verify", verifying.elapsed(), pages, bytes);
         assert_eq!(findings, 0);
     }

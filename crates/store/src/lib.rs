@@ -48,7 +48,7 @@ pub use positions::Positions;
 pub use reader::{JournalReader, journals_in};
 pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
 pub use superseded::Superseded;
-pub use verify::{Finding, Severity, VerifyCounts, verify_journal};
+pub use verify::{Finding, Part, Severity, VerifyCounts, verify_journal};
 pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};
 pub use warc::{Capture, Revisit, payload_digest};
 pub use warc_reader::Flaw;

@@ -74,7 +74,7 @@ fn no_damage_makes_anything_panic_and_none_in_a_journal_is_overlooked() {
 
         let verify = |findings: &mut Vec<_>| {
             let mut told = |finding| findings.push(finding);
-            verify_journal(&place.disk, &journal, &warc, &mut told, &mut |_| {})
+            verify_journal(&place.disk, &journal, &warc, &[], &mut told, &mut |_| {})
         };
         let mut findings = Vec::new();
         let verified = verify(&mut findings);

@@ -36,6 +36,7 @@ fn verify(place: &Place) -> (Vec<Finding>, VerifyCounts) {
         &place.disk,
         &place.journal(),
         &place.warc(),
+        &[],
         &mut |finding| findings.push(finding),
         &mut |_| steps += 1,
     )

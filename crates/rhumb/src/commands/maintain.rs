@@ -23,9 +23,11 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
     let shows_progress = std::io::stderr().is_terminal();
     let verified = rhumb_crawl::verify(
         &args.place.dir,
-        &mut |severity, finding| {
+        &mut |part, severity, finding| {
+            let (part, severity) = (part.label(), severity.label());
             print(if args.json {
-                serde_json::json!({"severity": severity, "finding": finding}).to_string()
+                serde_json::json!({"severity": severity, "part": part, "finding": finding})
+                    .to_string()
             } else {
                 format!("{severity}: {finding}")
             });
@@ -48,30 +50,39 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
             "archive_files": journal.archive_files, "archive_records": journal.archive_records,
             "admitted": verified.admitted, "queued": verified.queued,
             "notes": journal.notes, "warnings": journal.warnings,
-            "damages": journal.damages + verified.state_findings,
+            "damages": journal.damages + verified.state_damages,
+            "journal_damages": journal.journal_damages,
+            "archive_damages": verified.archive_damages(),
+            "state_damages": verified.state_damages,
+            "state_compared": verified.compared, "advice": verified.advice(),
         })
         .to_string()
     } else {
         format!(
             "journal  {} records in {} segments, {} visits\n\
              archive  {} records in {} files, {}\n\
-             state    {} URLs admitted, {} waiting\n{}",
+             state    {}\n{}",
             count(journal.records),
             count(journal.segments),
             count(journal.visits),
             count(journal.archive_records),
             count(journal.archive_files),
             bytes(journal.archive_bytes),
-            count(verified.admitted),
-            count(verified.queued),
+            if verified.compared {
+                let (admitted, queued) = (count(verified.admitted), count(verified.queued));
+                format!("{admitted} URLs admitted, {queued} waiting")
+            } else {
+                "not compared with the journal, because of the damage".to_owned()
+            },
             if sound {
                 "Sound: journal, archive and state agree.".to_owned()
             } else {
                 format!(
-                    "NOT sound: {} findings in journal and archive, {} in the state; \
-                     `rhumb rebuild` makes the state again.",
-                    count(journal.damages + journal.warnings),
-                    count(verified.state_findings)
+                    "NOT sound: {} damages in the journal, {} in the archive, {} in the state.\n{}",
+                    count(journal.journal_damages),
+                    count(verified.archive_damages()),
+                    count(verified.state_damages),
+                    verified.advice().join("\n")
                 )
             }
         )

@@ -202,7 +202,7 @@ impl<'a> Extents<'a> {
         }
         // Behind the last: written, but not committed.
         if at < length && !parts.is_empty() {
-            report.find(Finding::Uncommitted {
+            report.find_unnamed(Finding::Uncommitted {
                 file: name.to_owned(),
                 bytes: length - at,
             });
@@ -224,7 +224,7 @@ impl<'a> Extents<'a> {
             match self.read(name, offset, to, report)? {
                 Ok(record) => {
                     if record.kind != "warcinfo" {
-                        report.find(Finding::UnnamedRecord {
+                        report.find_unnamed(Finding::UnnamedRecord {
                             file: name.to_owned(),
                             offset,
                             kind: record.kind,
@@ -234,7 +234,7 @@ impl<'a> Extents<'a> {
                     offset += record.stored_length.max(1);
                 }
                 Err(_) => {
-                    report.find(Finding::UnnamedBytes {
+                    report.find_unnamed(Finding::UnnamedBytes {
                         file: name.to_owned(),
                         offset,
                         bytes: to - offset,

@@ -22,6 +22,24 @@ impl Severity {
     }
 }
 
+/// Where something was found: what helps depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    Journal,
+    Archive,
+    State,
+}
+
+impl Part {
+    pub fn label(self) -> &'static str {
+        match self {
+            Part::Journal => "journal",
+            Part::Archive => "archive",
+            Part::State => "state",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
     #[error(
@@ -47,6 +65,15 @@ pub enum Finding {
     },
     #[error("{segment}: the record at {position} cannot be read")]
     MalformedRecord { segment: String, position: Position },
+    #[error(
+        "j{journal:05}-….rj: journal {journal} ends at record {found}, \
+         but record {synced} was written and synced"
+    )]
+    Lost {
+        journal: u16,
+        found: u64,
+        synced: u64,
+    },
     #[error("{file} is not in the archive, but the journal names it at {position}")]
     ArchiveFileMissing { file: String, position: Position },
     #[error("{file} has no whole record of {url} at byte {offset}: {flaw}")]
@@ -93,6 +120,11 @@ pub enum Finding {
     },
     #[error("{file} ends with {bytes} bytes that no visit names; the next start cuts them off")]
     Uncommitted { file: String, bytes: u64 },
+    #[error(
+        "{places} places in the archive belong to no visit that can be read: \
+         theirs stand where the journal is damaged"
+    )]
+    Unexplained { places: u64 },
     #[error("the visit at {position} has the links of the visit at {links_of}, which is not there")]
     LinksMissing {
         position: Position,
@@ -107,11 +139,27 @@ pub enum Finding {
 impl Finding {
     pub fn severity(&self) -> Severity {
         match self {
-            Finding::TornTail { .. } | Finding::Uncommitted { .. } | Finding::LeftOver { .. } => {
-                Severity::Note
-            }
+            Finding::TornTail { .. }
+            | Finding::Uncommitted { .. }
+            | Finding::Unexplained { .. }
+            | Finding::LeftOver { .. } => Severity::Note,
             Finding::UnnamedRecord { .. } | Finding::UnnamedBytes { .. } => Severity::Warning,
             _ => Severity::Damage,
+        }
+    }
+
+    pub fn part(&self) -> Part {
+        match self {
+            Finding::TornTail { .. }
+            | Finding::DamagedGroup { .. }
+            | Finding::MisplacedGroup { .. }
+            | Finding::Gap { .. }
+            | Finding::Repeated { .. }
+            | Finding::MalformedRecord { .. }
+            | Finding::Lost { .. }
+            | Finding::LinksMissing { .. } => Part::Journal,
+            Finding::LeftOver { file } if !file.ends_with(".forget") => Part::Journal,
+            _ => Part::Archive,
         }
     }
 }

@@ -7,15 +7,17 @@ mod archive;
 mod finding;
 mod journal;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::positions::Positions;
+use crate::record::Position;
 use archive::Extents;
 
-pub use finding::{Finding, Severity};
+pub use finding::{Finding, Part, Severity};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifyCounts {
@@ -31,6 +33,11 @@ pub struct VerifyCounts {
     pub notes: u64,
     pub warnings: u64,
     pub damages: u64,
+    /// Those of the damages that are in the journal.
+    pub journal_damages: u64,
+    /// Journals that end before a record that was synced. They can be read:
+    /// the state can be made again from what is left.
+    pub lost_ends: u64,
 }
 
 impl VerifyCounts {
@@ -43,6 +50,10 @@ impl VerifyCounts {
 /// What the two halves share.
 struct Report<'a> {
     counts: VerifyCounts,
+    /// The last record of each journal.
+    ends: BTreeMap<u16, Position>,
+    /// Places of the archive whose visits stand in a damaged journal.
+    unexplained: u64,
     with: &'a mut dyn FnMut(Finding),
 }
 
@@ -54,21 +65,40 @@ impl Report<'_> {
             Severity::Damage => &mut self.counts.damages,
         };
         *count += 1;
+        if finding.severity() == Severity::Damage && finding.part() == Part::Journal {
+            self.counts.journal_damages += 1;
+        }
+        if matches!(finding, Finding::Lost { .. }) {
+            self.counts.lost_ends += 1;
+        }
         (self.with)(finding);
+    }
+
+    /// Something in the archive that no visit names. It is told one by one
+    /// only where all visits could be read.
+    fn find_unnamed(&mut self, finding: Finding) {
+        match self.counts.journal_damages {
+            0 => self.find(finding),
+            _ => self.unexplained += 1,
+        }
     }
 }
 
-/// Verify the journals in a folder and the archive they name. `with` is told
-/// every finding, `progress` the counts so far after each group.
+/// Verify the journals in a folder and the archive they name. The `synced`
+/// records must be there. `with` is told every finding, `progress` the counts
+/// so far after each group.
 pub fn verify_journal(
     disk: &Arc<dyn Disk>,
     folder: &Path,
     archive_folder: &Path,
+    synced: &[Position],
     with: &mut dyn FnMut(Finding),
     progress: &mut dyn FnMut(&VerifyCounts),
 ) -> Result<VerifyCounts, JournalError> {
     let mut report = Report {
         counts: VerifyCounts::default(),
+        ends: BTreeMap::new(),
+        unexplained: 0,
         with,
     };
     let mut extents = Extents::new(&**disk, archive_folder);
@@ -78,11 +108,27 @@ pub fn verify_journal(
         folder,
         &mut report,
         &mut |position, record, report| {
+            report.ends.insert(position.journal, position);
             journal::check_links(&mut positions, position, record, report)?;
             extents.check(position, record, report)
         },
         progress,
     )?;
+    for position in synced {
+        let end = report.ends.get(&position.journal);
+        let end = end.map_or((0, 0), |end| (end.epoch, end.sequence));
+        if end < (position.epoch, position.sequence) {
+            report.find(Finding::Lost {
+                journal: position.journal,
+                found: end.1,
+                synced: position.sequence,
+            });
+        }
+    }
     extents.check_unnamed(&mut report, progress)?;
+    if report.unexplained > 0 {
+        let places = report.unexplained;
+        report.find(Finding::Unexplained { places });
+    }
     Ok(report.counts)
 }
