@@ -199,7 +199,16 @@ fn a_crawl_that_does_not_run_still_answers() {
             "{count}"
         );
     }
-    assert!(figure(&status, "archive_bytes") > 0 && figure(&status, "journal_bytes") > 0);
+    let size = |set: &str, of: &str| figure(&status["sizes"][set], of);
+    for set in [
+        "urls", "queue", "content", "index", "hosts", "seeds", "journal", "archive",
+    ] {
+        assert!(size(set, "bytes") > 0 && size(set, "files") > 0, "{set}");
+    }
+    assert_eq!(size("urls", "entries"), figure(&status, "urls_seen"));
+    assert_eq!(size("queue", "entries"), figure(&status, "queued"));
+    assert_eq!(size("content", "entries"), figure(&status, "documents"));
+    assert!(size("hosts", "entries") > 1 && size("content", "entries") > 100);
     let queued = web.ask("urls", "crawl", &["--state", "queued"]).lines();
     assert_eq!(queued.len() as u64, figure(&status, "queued"));
     let (state, reason) = why(&web, &queued[0]);
@@ -210,6 +219,9 @@ fn a_crawl_that_does_not_run_still_answers() {
         text.contains("not running") && text.contains("150 fetched"),
         "{text}"
     );
+    for set in ["URL set", "queue", "content", "hosts", "index", "journal"] {
+        assert!(text.contains(set), "no {set} in {text}");
+    }
     // Who reads only the first lines gets no error.
     let dir = web.dir_arg("crawl");
     let mut shell = crate::support::program::command("sh");

@@ -25,6 +25,12 @@ fn a_running_crawl_answers_questions() {
     assert_eq!(report["paused"], false);
     assert_eq!(figure(&report, "shards"), 2);
     assert!(figure(&report, "urls_seen") > 0);
+    let sizes = &report["sizes"];
+    assert_eq!(
+        figure(&sizes["urls"], "entries"),
+        figure(&report, "urls_seen")
+    );
+    assert!(figure(&sizes["journal"], "bytes") > 0, "{sizes}");
 
     wait_for("URLs in flight", || {
         let listed = web.ask("urls", "crawl", &["--state", "in-flight"]);
@@ -61,6 +67,9 @@ fn a_paused_crawl_asks_for_nothing_until_it_is_resumed() {
     });
     let report = status(&web);
     assert_eq!(report["paused"], true);
+    assert_eq!(report["pages_per_second"], 0.0);
+    let text = web.ask("status", "crawl", &[]).expect_code(0).stdout;
+    assert!(text.contains("none while it is paused"), "{text}");
     let settled = web.sim.requests().len();
     for _ in 0..10 {
         let now = status(&web);

@@ -23,12 +23,18 @@ const SEED_PATIENCE: Duration = Duration::from_secs(10);
 pub struct Handle {
     shared: Arc<Shared>,
     started: Duration,
+    fetched_before: u64,
 }
 
 impl Handle {
     pub(crate) fn new(shared: Arc<Shared>) -> Handle {
         let started = shared.clock.elapsed();
-        Handle { shared, started }
+        let fetched_before = shared.counters.fetched();
+        Handle {
+            shared,
+            started,
+            fetched_before,
+        }
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -41,6 +47,12 @@ impl Handle {
 
     pub fn elapsed(&self) -> Duration {
         self.shared.clock.elapsed().saturating_sub(self.started)
+    }
+
+    /// Pages fetched in this run.
+    pub fn fetched_this_run(&self) -> u64 {
+        let fetched = self.shared.counters.fetched();
+        fetched.saturating_sub(self.fetched_before)
     }
 
     pub fn documents(&self) -> u64 {

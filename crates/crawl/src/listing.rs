@@ -135,8 +135,9 @@ fn refused_links(
     Ok(())
 }
 
-/// The counts of a crawl that does not run.
-pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
+/// The counts of a crawl that does not run, and how many different documents
+/// it has.
+pub fn inspect(dir: &Path) -> Result<(Snapshot, u64), CrawlError> {
     let stopped = Stopped::open(dir)?;
     let mut snapshot = stopped.counters.snapshot();
     snapshot.queued = stopped.shard.frontier.queued();
@@ -145,5 +146,5 @@ pub fn inspect(dir: &Path) -> Result<Snapshot, CrawlError> {
         snapshot.urls_seen += 1;
     })?;
     snapshot.hosts = stopped.shard.frontier.lanes();
-    Ok(snapshot)
+    Ok((snapshot, stopped.views.documents()))
 }

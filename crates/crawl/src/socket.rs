@@ -54,6 +54,7 @@ pub struct Status {
     pub disk_full: bool,
     pub ending: bool,
     pub seconds: f64,
+    pub fetched_this_run: u64,
     pub shards: usize,
     pub max_connections: usize,
     /// Different documents seen.
@@ -197,6 +198,7 @@ fn status(handle: &Handle) -> Status {
         disk_full: handle.is_disk_full(),
         ending: handle.is_ending(),
         seconds: handle.elapsed().as_secs_f64(),
+        fetched_this_run: handle.fetched_this_run(),
         shards: handle.shared().shards(),
         max_connections: handle.config().connections,
         documents: handle.documents(),

@@ -7,6 +7,7 @@ pub mod extract;
 pub mod fetch;
 pub mod maintain;
 pub mod sim;
+mod sizes;
 pub mod status;
 pub mod steer;
 pub mod urls;

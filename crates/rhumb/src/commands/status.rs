@@ -9,6 +9,7 @@ use rhumb_crawl::{Answer, Question, Snapshot, Status, ask, inspect};
 use serde::Serialize;
 
 use crate::args::StatusArgs;
+use crate::commands::sizes::Sizes;
 use crate::failure::Failure;
 use crate::figures::{by_kind, bytes, clock, count};
 
@@ -16,6 +17,8 @@ use crate::figures::{by_kind, bytes, clock, count};
 #[derive(Serialize)]
 struct Report {
     running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,11 +31,8 @@ struct Report {
     shards: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_connections: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documents: Option<u64>,
-    journal_bytes: u64,
-    archive_bytes: u64,
-    archive_files: u64,
+    documents: u64,
+    sizes: Sizes,
     #[serde(flatten)]
     counts: Snapshot,
 }
@@ -41,28 +41,39 @@ pub fn run(args: &StatusArgs) -> Result<ExitCode, Failure> {
     let dir = &args.place.dir;
     let mut last: Option<(f64, u64)> = None;
     loop {
-        let (running, counts) = match running_status(dir)? {
-            Some(status) => (Some(status.clone()), status.counts),
-            None => (None, inspect(dir)?),
-        };
-        let now = running
-            .as_ref()
-            .map(|status| (status.seconds, counts.fetched));
-        let speed = now.map(|(seconds, fetched)| match last {
-            // Between two looks where there were two, else over the run.
-            Some((then, before)) if seconds > then => {
-                fetched.saturating_sub(before) as f64 / (seconds - then)
+        let (running, counts, documents) = match running_status(dir)? {
+            Some(status) => {
+                let (counts, documents) = (status.counts.clone(), status.documents);
+                (Some(status), counts, documents)
             }
-            _ => fetched as f64 / seconds.max(1e-3),
-        });
-        last = now.or(last);
+            None => {
+                let (counts, documents) = inspect(dir)?;
+                (None, counts, documents)
+            }
+        };
+        let speed = running.as_ref().map(|status| speed(status, last));
+        last = running
+            .as_ref()
+            .map(|status| (status.seconds, status.fetched_this_run));
         let is_running = running.is_some();
-        print(&report(dir, running, counts, speed), args)?;
+        print(&report(dir, running, counts, documents, speed), args)?;
         if !args.watch || !is_running {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(Duration::from_secs(1));
     }
+}
+
+/// Pages a second: between two looks where there were two, else over the run.
+fn speed(now: &Status, last: Option<(f64, u64)>) -> f64 {
+    if now.paused || now.disk_full {
+        return 0.0;
+    }
+    let (then, before) = last
+        .filter(|(then, _)| now.seconds > *then)
+        .unwrap_or_default();
+    let fetched = now.fetched_this_run.saturating_sub(before);
+    fetched as f64 / (now.seconds - then).max(1e-3)
 }
 
 fn running_status(dir: &Path) -> Result<Option<Status>, Failure> {
@@ -81,32 +92,33 @@ fn running_status(dir: &Path) -> Result<Option<Status>, Failure> {
     }
 }
 
-fn report(dir: &Path, running: Option<Status>, counts: Snapshot, speed: Option<f64>) -> Report {
-    let (journal_bytes, _) = folder_size(&dir.join("journal"));
-    let (archive_bytes, archive_files) = folder_size(&dir.join("warc"));
+fn report(
+    dir: &Path,
+    running: Option<Status>,
+    counts: Snapshot,
+    documents: u64,
+    speed: Option<f64>,
+) -> Report {
     let running = running.as_ref();
     Report {
         running: running.is_some(),
+        ending: running.map(|s| s.ending),
         paused: running.map(|s| s.paused),
         disk_full: running.map(|s| s.disk_full),
         seconds: running.map(|s| s.seconds),
         pages_per_second: speed,
         shards: running.map(|s| s.shards),
         max_connections: running.map(|s| s.max_connections),
-        documents: running.map(|s| s.documents),
-        journal_bytes,
-        archive_bytes,
-        archive_files,
+        documents,
+        sizes: Sizes::of(
+            dir,
+            counts.urls_seen,
+            counts.queued,
+            documents,
+            counts.hosts,
+        ),
         counts,
     }
-}
-
-fn folder_size(folder: &Path) -> (u64, u64) {
-    let lengths = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
-    lengths.fold((0, 0), |(sum, files), length| (sum + length, files + 1))
 }
 
 fn print(report: &Report, args: &StatusArgs) -> Result<(), Failure> {
@@ -128,16 +140,22 @@ fn print(report: &Report, args: &StatusArgs) -> Result<(), Failure> {
 
 fn describe(report: &Report, dir: &Path) -> String {
     let counts = &report.counts;
-    let state = match (report.running, report.paused, report.disk_full) {
-        (false, ..) => "not running",
-        (_, _, Some(true)) => "paused: the disk is nearly full",
-        (_, Some(true), _) => "paused",
-        _ => "running",
+    let is = |flag: Option<bool>| flag == Some(true);
+    let state = match report.running {
+        false => "not running",
+        true if is(report.ending) => "stopping",
+        true if is(report.disk_full) => "paused: the disk is nearly full",
+        true if is(report.paused) => "paused",
+        true => "running",
     };
     let mut rows = vec![("crawl", format!("{} ({state})", dir.display()))];
     if let (Some(speed), Some(seconds)) = (report.pages_per_second, report.seconds) {
         let time = clock(Duration::from_secs_f64(seconds));
-        rows.push(("speed", format!("{speed:.1} pages/s, running for {time}")));
+        let speed = match is(report.paused) || is(report.disk_full) {
+            true => "none while it is paused".to_owned(),
+            false => format!("{speed:.1} pages/s"),
+        };
+        rows.push(("speed", format!("{speed}, running for {time}")));
         rows.push((
             "connections",
             format!(
@@ -172,22 +190,15 @@ fn describe(report: &Report, dir: &Path) -> String {
                 count(counts.links_refused)
             ),
         ),
-        (
-            "disk",
-            format!(
-                "archive {} in {} files, journal {}; {} received",
-                bytes(report.archive_bytes),
-                report.archive_files,
-                bytes(report.journal_bytes),
-                bytes(counts.bytes)
-            ),
-        ),
+        ("bytes", format!("{} received", bytes(counts.bytes))),
     ]);
     for (label, table) in [("outcomes", &counts.outcomes), ("links", &counts.fates)] {
         if !table.is_empty() {
             rows.push((label, by_kind(table)));
         }
     }
+    let labels = std::iter::once("on disk").chain(std::iter::repeat(""));
+    rows.extend(labels.zip(report.sizes.describe()));
     rows.iter()
         .map(|(label, text)| format!("{label:<12} {text}\n"))
         .collect()
