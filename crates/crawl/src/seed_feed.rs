@@ -46,6 +46,8 @@ pub struct SeedFeed {
     seeds: u64,
     streamed: u64,
     mistakes: u64,
+    /// Mistakes at the beginning that were only counted.
+    untold: u64,
     /// Since when there is nothing to read but endless inputs.
     endless: bool,
     heard_at: Duration,
@@ -61,6 +63,7 @@ impl SeedFeed {
     pub fn start(mut seeds: Seeds, shared: &Shared) -> Result<SeedFeed, CrawlError> {
         let (out, incoming) = sync_channel(READ_AHEAD);
         let nothing = seeds.has_end() && seeds.first().is_none() && seeds.skipped().is_empty();
+        let untold = seeds.skipped_count() - seeds.skipped().len() as u64;
         if !nothing {
             std::thread::Builder::new()
                 .name("seeds".to_owned())
@@ -74,6 +77,7 @@ impl SeedFeed {
             seeds: 0,
             streamed: 0,
             mistakes: 0,
+            untold,
             endless: false,
             heard_at: Duration::ZERO,
             read: nothing,
@@ -150,7 +154,8 @@ impl SeedFeed {
                  it does not remember the rest: give them again to go on with them",
             );
         }
-        (self.mistakes, self.ended && self.seeds == 0)
+        let mistakes = self.mistakes + self.untold;
+        (mistakes, self.ended && self.seeds == 0)
     }
 
     fn take(&mut self, read: Read, shared: &Shared, observer: &mut dyn Observer) {
@@ -199,7 +204,7 @@ impl SeedFeed {
     }
 
     fn tell_mistakes(&self, observer: &mut dyn Observer) {
-        let count = self.mistakes;
+        let count = self.mistakes + self.untold;
         if count > MISTAKES_TOLD {
             observer.note(&format!("passed over {count} lines of the seeds in all"));
         }

@@ -26,7 +26,7 @@ struct SeedLine {
 pub enum SeedError {
     #[error("seeds: {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
-    #[error("`{text}` cannot be a seed: {why}")]
+    #[error("`{}` cannot be a seed: {why}; {}", shown(text), why.remedy())]
     NotAUrl { text: String, why: Refusal },
 }
 
@@ -36,8 +36,10 @@ type SeedLines = Box<dyn Iterator<Item = Result<Url, SeedError>> + Send>;
 /// through, and those of inputs that may be slow or have no end.
 pub struct Seeds {
     first: Option<Url>,
-    /// Lines passed over before the first good one.
+    /// The first of the lines passed over before the first good one.
     skipped: Vec<SeedError>,
+    /// How many those were.
+    skipped_count: u64,
     looked: bool,
     pub(crate) bounded: SeedLines,
     pub(crate) endless: Option<SeedLines>,
@@ -72,6 +74,7 @@ impl Seeds {
         Seeds {
             first: None,
             skipped: Vec::new(),
+            skipped_count: 0,
             looked: false,
             bounded: Box::new(std::iter::empty()),
             endless: None,
@@ -95,22 +98,37 @@ impl Seeds {
                         self.first = Some(url);
                         break;
                     }
-                    Err(error) => self.skipped.push(error),
-                }
-                if self.skipped.len() >= MAX_SKIPPED {
-                    break;
+                    Err(error) => {
+                        self.skipped_count += 1;
+                        if self.skipped.len() < SKIPPED_KEPT {
+                            self.skipped.push(error);
+                        }
+                    }
                 }
             }
         }
         self.first.as_ref()
     }
 
-    /// What was wrong with the lines before the first good one.
+    /// What was wrong with the first of the lines before the first good one.
     pub fn skipped(&self) -> &[SeedError] {
         &self.skipped
     }
 
-    /// What has been read to find the first one.
+    /// How many lines were no URLs before the first good one.
+    pub fn skipped_count(&self) -> u64 {
+        self.skipped_count
+    }
+
+    /// All of them, to the end.
+    pub fn urls(mut self) -> impl Iterator<Item = Result<Url, SeedError>> {
+        let read = self.take_read();
+        read.chain(self.bounded)
+            .chain(self.endless.into_iter().flatten())
+    }
+
+    /// What has been read to find the first one, but for the lines passed
+    /// over that were only counted.
     pub(crate) fn take_read(&mut self) -> impl Iterator<Item = Result<Url, SeedError>> + use<> {
         let skipped = std::mem::take(&mut self.skipped).into_iter();
         skipped.map(Err).chain(self.first.take().map(Ok))
@@ -126,8 +144,8 @@ fn lines_of(
         .flat_map(|(source, input)| seed_lines(input).map(move |line| source.check(line)))
 }
 
-/// An input of which so many lines are no URLs is no list of seeds.
-const MAX_SKIPPED: usize = 1000;
+/// Lines passed over that are kept to be told.
+const SKIPPED_KEPT: usize = 10;
 
 /// A line longer than this is no URL; it is read over without being kept.
 const MAX_LINE: u64 = 16 << 10;
@@ -183,6 +201,15 @@ impl SeedSource {
             }
         })
     }
+}
+
+/// A line as it can be printed: a tab inside it must be seen.
+fn shown(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
 }
 
 /// An open source.
@@ -257,6 +284,40 @@ mod tests {
             ["http://a.test/", "http://b.test/x", "http://c.test/"]
         );
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn lines_without_end_that_are_no_urls_are_counted_and_the_first_kept() {
+        let text = "http://[\n".repeat(5000) + "http://a.test/\nhttp://[\n";
+        let mut seeds = Seeds::open(&[SeedSource::Given(text)]).unwrap();
+        assert_eq!(seeds.first().map(Url::as_str), Some("http://a.test/"));
+        assert_eq!(seeds.skipped_count(), 5000);
+        assert_eq!(seeds.skipped().len(), SKIPPED_KEPT);
+        let rest = seeds.urls().filter(Result::is_err).count();
+        assert_eq!(rest, SKIPPED_KEPT + 1);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_text_and_what_to_write() {
+        for (line, told) in [
+            (
+                "ht!tp:/x y",
+                "`ht!tp:/x y` cannot be a seed: not a URL: `ht!tp` is no scheme",
+            ),
+            ("ht!tp://x/", "`ht!tp` is no scheme"),
+            (
+                "http://a.test/\tNews",
+                "`http://a.test/\\tNews` cannot be a seed: not a URL: a tab",
+            ),
+            ("ftp://a.test/", "only http and https are crawled"),
+            ("http://me@a.test/", "write it without them"),
+        ] {
+            let source = SeedSource::Given(line.to_owned());
+            let mut seeds = Seeds::open(&[source]).unwrap();
+            assert!(seeds.first().is_none());
+            let message = seeds.skipped()[0].to_string();
+            assert!(message.contains(told), "{message}");
+        }
     }
 
     #[test]

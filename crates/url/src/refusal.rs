@@ -17,6 +17,19 @@ pub enum Refusal {
     TooLong { limit: usize },
 }
 
+impl Refusal {
+    /// What whoever typed it can do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Refusal::Malformed(_) => "write a URL such as https://example.org/page, one a line",
+            Refusal::Scheme(_) => "only http and https are crawled",
+            Refusal::Credentials => "write it without them, as https://example.org/page",
+            Refusal::NoHost => "begin with a host name, as https://example.org/page",
+            Refusal::TooLong { .. } => "give a shorter URL that leads there",
+        }
+    }
+}
+
 impl From<url::ParseError> for Refusal {
     fn from(error: url::ParseError) -> Refusal {
         match error {

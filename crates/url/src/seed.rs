@@ -25,6 +25,14 @@ impl Url {
     /// was found on a page is ever guessed at.
     pub fn parse_seed(text: &str) -> Result<Url, Refusal> {
         let text = text.trim();
+        // A browser would take them out: two columns would become one URL.
+        if text.contains(['\t', '\n', '\r']) {
+            let why = "a tab or a line break stands inside it";
+            return Err(Refusal::Malformed(why.to_owned()));
+        }
+        if let Some(wrong) = misspelt_scheme(text) {
+            return Err(Refusal::Malformed(format!("`{wrong}` is no scheme")));
+        }
         if has_scheme(text) {
             return Url::parse(text);
         }
@@ -45,15 +53,26 @@ impl Url {
     }
 }
 
+fn is_scheme_like(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+}
+
+/// `ht!tp:` before a slash is neither a scheme nor a host and its port.
+fn misspelt_scheme(text: &str) -> Option<&str> {
+    let (before, after) = text.split_once(':')?;
+    let wrong = after.starts_with('/') && !before.contains(['/', '?', '#', '[']);
+    (wrong && !is_scheme_like(before)).then_some(before)
+}
+
 /// `name:8080/` is a host and a port, `mailto:a@b` has a scheme.
 fn has_scheme(text: &str) -> bool {
     let Some((before, after)) = text.split_once(':') else {
         return false;
     };
-    let scheme_like = before.starts_with(|c: char| c.is_ascii_alphabetic())
-        && before
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let scheme_like = is_scheme_like(before);
     if !scheme_like || after.starts_with("//") {
         return scheme_like;
     }
@@ -124,5 +143,17 @@ mod tests {
             );
         }
         assert_eq!(Url::parse_seed("me@foo.com"), Err(Refusal::Credentials));
+        for typed in [
+            "ht!tp:/x y",
+            "h ttp://foo.com/",
+            "foo.com/\tNews",
+            "a.b\nc.d",
+            "://x",
+        ] {
+            assert!(
+                matches!(Url::parse_seed(typed), Err(Refusal::Malformed(_))),
+                "{typed}"
+            );
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use rhumb_crawl::{Config, Crawl, CrawlError, Ending, Handle, SeedSource, Seeds, Summary};
+use rhumb_crawl::{
+    Config, Crawl, CrawlError, Ending, Handle, SeedError, SeedSource, Seeds, Summary,
+};
 use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
@@ -47,7 +49,8 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
 fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
     for text in &args.seeds {
         if let Err(why) = rhumb_url::Url::parse_seed(text) {
-            return Err(Failure::Usage(format!("`{text}` cannot be a seed: {why}")));
+            let text = text.clone();
+            return Err(SeedError::NotAUrl { text, why }.into());
         }
     }
     let given = args.seeds.iter().cloned().map(SeedSource::Given);
@@ -64,7 +67,8 @@ fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
 fn no_seeds(seeds: &Seeds) -> Failure {
     match seeds.skipped().first() {
         Some(mistake) => Failure::Usage(format!(
-            "none of the seeds is a URL; the first mistake: {mistake}"
+            "none of the seeds is a URL ({} lines are not); the first mistake: {mistake}",
+            count(seeds.skipped_count())
         )),
         None => CrawlError::NoSeeds.into(),
     }
