@@ -14,7 +14,7 @@ pub enum Ending {
     PageLimit,
     ByteLimit,
     TimeLimit,
-    /// Ctrl-C or a termination signal.
+    /// Ctrl-C, a termination signal or a closed terminal.
     Interrupted,
     /// `rhumb stop`.
     Stopped,

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod failure;
 mod figures;
+mod output;
 mod progress;
 mod signals;
 
@@ -14,6 +15,7 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+use crate::output::say;
 
 /// Pages are made on one thread and freed on another, and a crawl lives long:
 /// measured beside the system's allocator it took 3 to 9 % less processor time
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("rhumb: {failure}");
+            say(format_args!("rhumb: {failure}"));
             failure.exit_code()
         }
     }

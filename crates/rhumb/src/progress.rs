@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rhumb_crawl::{Handle, Observer, Snapshot};
 
 use crate::figures::{bytes, clock, count};
+use crate::output::say;
 
 /// Speeds are means over about this long.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -154,8 +155,8 @@ fn errors(counts: &Snapshot) -> String {
 impl Observer for Progress {
     fn note(&mut self, text: &str) {
         match &self.output {
-            Output::Terminal(bar) => bar.suspend(|| eprintln!("rhumb: {text}")),
-            _ => eprintln!("rhumb: {text}"),
+            Output::Terminal(bar) => bar.suspend(|| say(format_args!("rhumb: {text}"))),
+            _ => say(format_args!("rhumb: {text}")),
         }
     }
 
@@ -176,7 +177,7 @@ impl Observer for Progress {
             Output::Lines { next } if now >= *next => {
                 *next = now + PLAIN_EVERY;
                 let gap = if second.is_empty() { "" } else { " · " };
-                eprintln!("{first}{gap}{second}");
+                say(format_args!("{first}{gap}{second}"));
             }
             Output::Lines { .. } => {}
         }

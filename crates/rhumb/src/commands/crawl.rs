@@ -14,6 +14,7 @@ use crate::args::CrawlArgs;
 use crate::commands::{effective_config, program};
 use crate::failure::Failure;
 use crate::figures::{by_kind, bytes, clock, count};
+use crate::output::say;
 use crate::progress::Progress;
 use crate::signals::on_signals;
 
@@ -136,8 +137,8 @@ pub fn print_summary(summary: &Summary) {
         Ending::Interrupted | Ending::Stopped => "Stopped cleanly; nothing is lost.",
         Ending::Failed(_) => "Stopped by a failure.",
     };
-    eprintln!("{ending}");
-    let row = |label: &str, text: String| eprintln!("  {label:<12} {text}");
+    say(format_args!("{ending}"));
+    let row = |label: &str, text: String| say(format_args!("  {label:<12} {text}"));
     row(
         "pages",
         format!(
@@ -189,11 +190,11 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
     match &summary.ending {
         Ending::Failed(reason) => return Err(Failure::Disk(reason.clone())),
         Ending::Interrupted => {
-            eprintln!(
+            say(format_args!(
                 "Go on with: {} crawl --dir {}",
                 program(),
                 summary.dir.display()
-            );
+            ));
             return Ok(ExitCode::from(signal.unwrap_or(130)));
         }
         _ => {}

@@ -11,6 +11,7 @@ use crate::commands::crawl::{print_summary, run_to_end};
 use crate::commands::program;
 use crate::failure::Failure;
 use crate::figures::count;
+use crate::output::say;
 
 /// Marks a directory that a demo made and a demo may replace.
 const MARK: &str = "demo";
@@ -28,11 +29,11 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     })
     .map_err(|error| Failure::Other(format!("the simulated web cannot start: {error}")))?;
     let seed = sim.seed_url();
-    eprintln!(
+    say(format_args!(
         "A simulated web of {} hosts and about {} pages runs on this machine. Crawling it from {seed}",
         count(u64::from(args.hosts)),
         count(args.pages),
-    );
+    ));
     let mut config = Config::default();
     let dns = sim.dns_addr().map(|a| a.to_string()).unwrap_or_default();
     // Our own servers on loopback need no rest between two requests.
@@ -55,7 +56,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
 
 fn print_next(dir: &Path, seed: &str) {
     let (program, dir) = (program(), dir.display());
-    eprintln!("\nTry next:");
+    say(format_args!("\nTry next:"));
     for line in [
         format!("why {seed} --dir {dir}"),
         format!("urls --state failed --json --dir {dir} | head"),
@@ -63,11 +64,11 @@ fn print_next(dir: &Path, seed: &str) {
         format!("status --dir {dir}"),
         "crawl https://example.org/ --agent \"rhumb (+https://your.site/contact)\"".to_owned(),
     ] {
-        eprintln!("  {program} {line}");
+        say(format_args!("  {program} {line}"));
     }
-    eprintln!(
+    say(format_args!(
         "The pages are in {dir}/warc/, the journal of every visit and link in {dir}/journal/."
-    );
+    ));
 }
 
 /// An earlier demo is removed; anything else is left alone.

@@ -10,6 +10,7 @@ use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
 use crate::commands::effective_config;
 use crate::failure::{Failure, code};
 use crate::figures::{bytes, count};
+use crate::output::answer;
 use crate::progress::Progress;
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
@@ -34,12 +35,12 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
         },
         &mut |how_far| {
             if shows_progress {
-                eprint!("\r{how_far}\x1b[K");
+                let _ = write!(std::io::stderr(), "\r{how_far}\x1b[K");
             }
         },
     )?;
     if shows_progress {
-        eprint!("\r\x1b[K");
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
     let journal = &verified.journal;
     let sound = verified.is_sound();
@@ -100,13 +101,13 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new(false);
     let summary = rhumb_crawl::rebuild(&args.dir, config, &mut progress)?;
     progress.clear();
-    println!(
+    answer(format_args!(
         "{}: made again from the journal: {} pages, {} URLs seen, {} queued",
         args.dir.display(),
         count(summary.counts.fetched),
         count(summary.counts.urls_seen),
         count(summary.counts.queued)
-    );
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -115,7 +116,7 @@ pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new(false);
     let report = compact_journal(&args.dir, config, &mut progress)?;
     progress.clear();
-    println!(
+    answer(format_args!(
         "{}: {} of {} segments rewritten, {} visits dropped, {} before, {} after",
         args.dir.display(),
         count(report.segments_rewritten),
@@ -123,7 +124,7 @@ pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
         count(report.visits_dropped),
         bytes(report.bytes_before),
         bytes(report.bytes_after)
-    );
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -144,16 +145,16 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
             )));
         }
         progress.clear();
-        println!(
+        answer(format_args!(
             "{}: {} may be visited again, where a link or a seed leads there",
             dir.display(),
             what.as_str()
-        );
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let report = forget_pages(dir, &what, config, &mut progress)?;
     progress.clear();
-    println!(
+    answer(format_args!(
         "{}: forgotten: {} visits, {} archive records ({}), {} links that led there; \
          the journal says that it was done",
         dir.display(),
@@ -161,12 +162,12 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
         count(report.archive_records),
         bytes(report.archive_bytes),
         count(report.links)
-    );
+    ))?;
     if report.revisits_without_content > 0 {
-        println!(
+        answer(format_args!(
             "{} other pages had been stored as copies of what is gone; their content is gone with it",
             count(report.revisits_without_content)
-        );
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use rhumb_sim::{Log, Sim, SimConfig, SimError, Web, WebConfig};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::figures::count;
+use crate::output::say;
 use crate::signals::on_signals;
 
 pub fn run(args: SimArgs) -> Result<ExitCode, Failure> {
@@ -45,14 +46,18 @@ fn announce(sim: &Sim, hosts: u32, pages: u64) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     out.flush()?;
-    eprintln!(
+    say(format_args!(
         "Serving {} hosts with about {} pages; Ctrl-C ends it.",
         count(u64::from(hosts)),
         count(pages)
-    );
+    ));
     match dns {
-        Some(dns) => eprintln!("Crawl it: rhumb crawl {seed} --scope any --delay 0s --dns {dns}"),
-        None => eprintln!("Give --dns-port too, so that a crawler can look its names up."),
+        Some(dns) => say(format_args!(
+            "Crawl it: rhumb crawl {seed} --scope any --delay 0s --dns {dns}"
+        )),
+        None => say(format_args!(
+            "Give --dns-port too, so that a crawler can look its names up."
+        )),
     }
     Ok(())
 }
