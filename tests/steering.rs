@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::support::program::{RHUMB, command};
 use crate::support::request_log::assert_complete;
-use crate::support::{Simulated, figure, wait_for};
+use crate::support::{Running, Simulated, figure, run_with, wait_for};
 
 fn slow_web(seed: u64) -> Simulated {
     Simulated::with_latency(40, 600, seed, Duration::from_millis(40))
@@ -94,6 +95,32 @@ fn a_paused_crawl_asks_for_nothing_until_it_is_resumed() {
 }
 
 #[test]
+fn seeds_are_added_in_the_form_of_a_file_of_seeds() {
+    let web = slow_web(116);
+    let running = web.start_crawl("crawl", &[]);
+    wait_for("pages", || (web.sim.requests().len() > 20).then_some(()));
+    web.ask("pause", "crawl", &[]).expect_code(0);
+    let seed = &web.truth.seed_url;
+    let list = format!(
+        "# a list\n\n{seed}?new=1\r\n  {seed}?new=2\n{seed}\n{seed}?new=1\nhttp://[\na\tb\n"
+    );
+    let dir = web.dir_arg("crawl");
+    let done = run_with(["add", "-", "--dir", &dir], list.as_bytes()).expect_code(2);
+    assert!(
+        done.stdout.contains("2 added, 2 already known, 2 refused"),
+        "{}",
+        done.stdout
+    );
+    done.assert_stderr_has("`a\\tb` cannot be a seed");
+    let another = format!("{seed}?new=3");
+    let done = web.ask("add", "crawl", &[&another]).expect_code(0).stdout;
+    assert!(done.contains("1 added, 0 already known"), "{done}");
+    running.interrupt().expect_code(130);
+    let why = web.ask("why", "crawl", &[&another, "--json"]).json();
+    assert!(why["seed"]["time"].is_string(), "{why}");
+}
+
+#[test]
 fn a_paused_crawl_can_be_stopped() {
     let web = slow_web(113);
     let running = web.start_crawl("crawl", &[]);
@@ -106,6 +133,38 @@ fn a_paused_crawl_can_be_stopped() {
     web.go_on("crawl", &[]).expect_code(0);
     web.assert_lists_are_the_truth("crawl");
     assert_complete(&web);
+}
+
+/// A crawl started by a shell that does something first.
+fn start_by_shell(web: &Simulated, first: &str) -> Running {
+    let mut shell = command("sh");
+    shell.args(["-c", &format!("{first}exec \"$@\""), "sh", RHUMB]);
+    shell.args(web.crawl_args("crawl", &[]));
+    Running::spawn(shell)
+}
+
+#[test]
+fn a_closed_terminal_stops_the_crawl_cleanly() {
+    let web = slow_web(117);
+    // A terminal that is gone cannot be written to either.
+    let running = start_by_shell(&web, "exec 2>/dev/full; ");
+    wait_for("pages", || (web.sim.requests().len() > 20).then_some(()));
+    running.signal("HUP");
+    let done = running.wait().expect_code(129);
+    assert_eq!(done.json()["ending"], "interrupted");
+    web.go_on("crawl", &[]).expect_code(0);
+    web.assert_lists_are_the_truth("crawl");
+    assert_complete(&web);
+}
+
+#[test]
+fn a_crawl_that_is_to_outlive_its_terminal_does() {
+    let web = slow_web(118);
+    let running = start_by_shell(&web, "trap '' HUP; ");
+    wait_for("pages", || (web.sim.requests().len() > 20).then_some(()));
+    running.signal("HUP");
+    let done = running.wait().expect_code(0);
+    assert_eq!(done.json()["ending"], "finished");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::counters::Snapshot;
 use crate::door::Message;
 use crate::explain::{Explanation, facts};
 use crate::handle::Handle;
+use crate::views::Mention;
 
 /// A longer path cannot be a socket's on every system we run on.
 const MAX_SOCKET_PATH: usize = 100;
@@ -70,6 +71,8 @@ pub enum Answer {
     Status(Box<Status>),
     Urls(Vec<String>),
     Explanation(Box<Explanation>),
+    /// The seed was known already, as a seed or from a link.
+    Known,
     /// It was not done, and why.
     Refused(String),
     Done,
@@ -158,11 +161,11 @@ fn answer(
                 write_line(&mut out, &Answer::Refused(why))?;
             }
         }
-        Question::Add(seed) => {
-            if let Err(why) = add(handle, &seed) {
-                write_line(&mut out, &Answer::Refused(why))?;
-            }
-        }
+        Question::Add(seed) => match add(handle, &seed) {
+            Ok(true) => write_line(&mut out, &Answer::Known)?,
+            Ok(false) => {}
+            Err(why) => write_line(&mut out, &Answer::Refused(why))?,
+        },
     }
     write_line(&mut out, &Answer::Done)?;
     out.flush()
@@ -175,15 +178,18 @@ fn why(handle: &Handle, journal: &mut Positions, url: &str) -> Answer {
     }
 }
 
-fn add(handle: &Handle, seed: &str) -> Result<(), String> {
-    let url = Url::parse_seed(seed).map_err(|why| why.to_string())?;
+/// Take a seed in, and say whether it was known. Also a known one opens the
+/// scope to what it stands for.
+fn add(handle: &Handle, seed: &str) -> Result<bool, String> {
+    let url = Url::parse_seed(seed).map_err(|why| format!("{why}; {}", why.remedy()))?;
     if handle.shared().rules.takedown_of(&url).is_some() {
         return Err(handle.shared().why_forgotten(&url));
     }
-    if handle.add_seed(url) {
-        Ok(())
-    } else {
-        Err("the crawl is ending".to_owned())
+    let found = handle.shared().views.find(url.as_str(), Mention::Found);
+    let known = found.map_err(|error| error.to_string())?.is_some();
+    match handle.add_seed(url) {
+        true => Ok(known),
+        false => Err("the crawl is ending; give it to the next run".to_owned()),
     }
 }
 

@@ -17,7 +17,7 @@ Exit codes:
   4  the disk failed, or the crawl is damaged
   5  too few file descriptors
   6  nothing could be fetched
-  130, 143  stopped by Ctrl-C or a termination signal";
+  129, 130, 143  stopped by a closed terminal, Ctrl-C or a termination signal";
 
 #[derive(Parser)]
 #[command(name = "rhumb", version, about = "A web crawler that is polite by construction, never loses a page, and can be asked about what it brought home.", after_help = AFTER_HELP, max_term_width = 110)]
@@ -173,7 +173,7 @@ pub struct DirArgs {
 
 #[derive(clap::Args)]
 pub struct AddArgs {
-    /// URLs, or - to read them from standard input, one a line.
+    /// URLs, or - to read them from standard input, one a line as in a file of seeds.
     #[arg(required = true)]
     pub seeds: Vec<String>,
     #[command(flatten)]

@@ -2,10 +2,15 @@
 
 use std::process::ExitCode;
 
-use rhumb_crawl::{Answer, Question, ask};
+use rhumb_crawl::{Answer, Question, SeedSource, Seeds, ask};
 
 use crate::args::{AddArgs, DirArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, code};
+use crate::figures::count;
+use crate::output::{answer, say};
+
+/// Seeds not taken that are told one by one.
+const MISTAKES_TOLD: u64 = 10;
 
 pub fn pause(args: &DirArgs) -> Result<ExitCode, Failure> {
     tell(
@@ -34,58 +39,67 @@ pub fn checkpoint(args: &DirArgs) -> Result<ExitCode, Failure> {
 /// Each URL is journalled by the crawl before it is visited; `rhumb why URL`
 /// tells what became of it.
 pub fn add(args: &AddArgs) -> Result<ExitCode, Failure> {
-    let mut refused = 0;
-    let mut one = |text: &str| -> Result<(), Failure> {
-        if let Some(why) = ask_to(&args.place, &Question::Add(text.to_owned()))? {
-            eprintln!("rhumb: `{text}` was not taken: {why}");
-            refused += 1;
-        }
-        Ok(())
-    };
-    for seed in &args.seeds {
-        if seed == "-" {
-            for line in std::io::stdin().lines() {
-                let line = line.map_err(Failure::io("standard input"))?;
-                if !line.trim().is_empty() {
-                    one(line.trim())?;
+    let sources: Vec<SeedSource> = args
+        .seeds
+        .iter()
+        .map(|seed| match seed.as_str() {
+            "-" => SeedSource::Stdin,
+            given => SeedSource::Given(given.to_owned()),
+        })
+        .collect();
+    let seeds = Seeds::open(&sources)?;
+    let (mut added, mut known, mut refused) = (0, 0, seeds.skipped_count());
+    for mistake in seeds.skipped() {
+        say(format_args!("rhumb: {mistake}"));
+    }
+    for seed in seeds.urls() {
+        let answer = match &seed {
+            Ok(url) => ask_to(&args.place, &Question::Add(url.as_str().to_owned()))?,
+            Err(mistake) => Some(Answer::Refused(mistake.to_string())),
+        };
+        match answer {
+            None => added += 1,
+            Some(Answer::Known) => known += 1,
+            Some(other) => {
+                refused += 1;
+                if let (true, Answer::Refused(why)) = (refused <= MISTAKES_TOLD, other) {
+                    let url = seed.map_or(String::new(), |url| format!("`{url}`: "));
+                    say(format_args!("rhumb: {url}{why}"));
                 }
             }
-        } else {
-            one(seed)?;
         }
     }
-    match refused {
-        0 => {
-            println!(
-                "{}: taken; `rhumb why URL` tells what became of one",
-                args.place.dir.display()
-            );
-            Ok(ExitCode::SUCCESS)
-        }
-        n => Err(Failure::Usage(format!("{n} seeds were not taken"))),
-    }
+    answer(format_args!(
+        "{}: {} added, {} already known, {} refused; `rhumb why URL` tells what became of one",
+        args.place.dir.display(),
+        count(added),
+        count(known),
+        count(refused)
+    ))?;
+    Ok(match refused {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(code::USAGE),
+    })
 }
 
 fn tell(args: &DirArgs, question: &Question, done: &str) -> Result<ExitCode, Failure> {
-    if let Some(why) = ask_to(args, question)? {
+    if let Some(Answer::Refused(why)) = ask_to(args, question)? {
         return Err(Failure::Usage(why));
     }
-    println!("{}: {done}", args.dir.display());
+    answer(format_args!("{}: {done}", args.dir.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ask the running crawl to do something; what it says against it, if it does.
-fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<String>, Failure> {
+/// Ask the running crawl to do something; what it says to it, if anything.
+fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<Answer>, Failure> {
     let dir = args.dir.display();
-    let mut refused = None;
+    let mut said = None;
     let asked = ask(&args.dir, question, |answer| {
-        if let Answer::Refused(why) = answer {
-            refused = Some(why);
-        }
+        said = Some(answer);
         Ok(())
     });
     match asked {
-        Ok(Some(())) => Ok(refused),
+        Ok(Some(())) => Ok(said),
         Ok(None) => Err(Failure::NotRunning(format!(
             "no crawl is running in {dir}; start it with `rhumb crawl --dir {dir}`"
         ))),
