@@ -106,10 +106,15 @@ fn a_value_that_makes_no_sense_is_told() {
         (["--resolve", "a.test"], "HOST=ADDRESS"),
         (["--set", "warc=tar"], "gzip, zstd, none"),
         (["--set", "delay"], "key=value"),
+        (["--set", "types=garbage"], "not a media type"),
+        (["--set", "memory=1k"], "at least 64Ki"),
+        (["--resolve", "a.test=127.0.0.1:80"], "without a port"),
         (["--config", "/nowhere/at/all.toml"], "/nowhere/at/all.toml"),
     ] {
         let joined = format!("{}={}", wrong[0], wrong[1]);
         let done = run(base.iter().chain(&[joined.as_str()]));
+        done.expect_code(2).assert_stderr_has(told);
+        let done = run(["config", joined.as_str()]);
         done.expect_code(2).assert_stderr_has(told);
     }
     assert!(!Path::new(&dir).exists());
@@ -173,6 +178,7 @@ fn a_directory_that_is_no_crawl_is_told() {
         vec!["status", "--dir", &dir],
         vec!["urls", "--state", "fetched", "--dir", &dir],
         vec!["why", "http://a.test/", "--dir", &dir],
+        vec!["config", "--dir", &dir],
     ] {
         run(args)
             .expect_code(3)

@@ -48,7 +48,12 @@ impl LinkRules {
         let mut follow = HashSet::new();
         for name in &config.follow {
             let kind: LinkKind = name.parse().map_err(|_| {
-                ConfigError::value("follow", format!("`{name}` is no kind of link"))
+                let kinds: Vec<&str> = LinkKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                let kinds = kinds.join(", ");
+                ConfigError::value(
+                    "follow",
+                    format!("`{name}` is no kind of link; there are {kinds}"),
+                )
             })?;
             follow.insert(kind);
         }

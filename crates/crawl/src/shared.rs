@@ -200,6 +200,36 @@ pub fn fetch_config(config: &Config) -> Result<FetchConfig, ConfigError> {
     })
 }
 
+/// `HOST=ADDRESS`; the host may be `*`, for every name.
+fn fixed_answer(text: &str) -> Result<(String, IpAddr), String> {
+    let Some((host, address)) = text.split_once('=') else {
+        return Err(format!(
+            "`{text}` is not HOST=ADDRESS, such as example.org=127.0.0.1"
+        ));
+    };
+    let (host, address) = (host.trim(), address.trim());
+    let name = match host {
+        "*" => Some(host.to_owned()),
+        _ => Url::parse(&format!("http://{host}/"))
+            .ok()
+            .filter(|url| url.authority() == url.name() && url.path() == "/")
+            .map(|url| url.name().to_owned()),
+    };
+    let name = name.ok_or_else(|| {
+        format!("`{host}` is not a host name; write HOST=ADDRESS, without a scheme and a port")
+    })?;
+    if address.parse::<SocketAddr>().is_ok() {
+        return Err(format!(
+            "`{text}`: write the address without a port; the port is the URL's"
+        ));
+    }
+    let bare = address.trim_start_matches('[').trim_end_matches(']');
+    let address = bare
+        .parse()
+        .map_err(|_| format!("`{address}` is not an IP address, such as 127.0.0.1"))?;
+    Ok((name, address))
+}
+
 /// The resolver's settings, its lists checked.
 pub fn dns_config(config: &Config) -> Result<DnsConfig, ConfigError> {
     let mut servers = Vec::new();
@@ -207,17 +237,24 @@ pub fn dns_config(config: &Config) -> Result<DnsConfig, ConfigError> {
         let server: SocketAddr = text
             .parse()
             .or_else(|_| text.parse().map(|address: IpAddr| (address, 53).into()))
-            .map_err(|_| ConfigError::value("dns", format!("`{text}` is not ADDRESS:PORT")))?;
+            .map_err(|_| {
+                ConfigError::value(
+                    "dns",
+                    format!("`{text}` is not ADDRESS:PORT, such as 9.9.9.9:53"),
+                )
+            })?;
+        if server.port() == 0 {
+            return Err(ConfigError::value(
+                "dns",
+                format!("`{text}`: nobody answers at port 0; name servers do at 53"),
+            ));
+        }
         servers.push(server);
     }
     let mut overrides = Vec::new();
     for text in &config.resolve {
-        let pair = text.split_once('=').and_then(|(host, address)| {
-            Some((host.trim().to_owned(), address.trim().parse().ok()?))
-        });
-        overrides.push(pair.ok_or_else(|| {
-            ConfigError::value("resolve", format!("`{text}` is not HOST=ADDRESS"))
-        })?);
+        let fixed = fixed_answer(text);
+        overrides.push(fixed.map_err(|reason| ConfigError::value("resolve", reason))?);
     }
     Ok(DnsConfig {
         servers,

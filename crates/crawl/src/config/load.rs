@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use super::Config;
+use super::check::check;
 
 pub const ENV_PREFIX: &str = "RHUMB_";
 
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum ConfigError {
-    #[error("unknown setting `{key}`{}", suggestion.as_ref().map(|s| format!("; did you mean `{s}`?")).unwrap_or_default())]
+    #[error("unknown setting `{key}`; {}", match suggestion {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`rhumb config` lists all of them".to_owned(),
+    })]
     UnknownKey {
         key: String,
         suggestion: Option<&'static str>,
@@ -19,7 +23,9 @@ pub enum ConfigError {
     File { path: PathBuf, reason: String },
     #[error("environment variable {name}: {reason}")]
     Environment { name: String, reason: String },
-    #[error("`{0}` is not of the form key=value")]
+    #[error(
+        "`{0}` is not of the form key=value, such as max_pages=100; `rhumb config` lists all keys"
+    )]
     NotAPair(String),
 }
 
@@ -107,31 +113,8 @@ impl Loader {
     }
 
     pub fn finish(self) -> Result<Config, ConfigError> {
-        let config = self.config;
-        let positive = [
-            ("threads", config.threads),
-            ("connections", config.connections),
-            ("per_host", config.per_host),
-            ("per_address", config.per_address),
-            ("visits_per_turn", config.visits_per_turn),
-            ("robots_cache", config.robots_cache),
-            ("exchange_batches", config.exchange_batches),
-        ];
-        for (key, value) in positive {
-            if value == 0 {
-                return Err(ConfigError::value(key, "must be at least 1".to_owned()));
-            }
-        }
-        if config.threads > 256 {
-            return Err(ConfigError::value("threads", "at most 256".to_owned()));
-        }
-        if config.agent.trim().is_empty() || config.agent.chars().any(char::is_control) {
-            return Err(ConfigError::value(
-                "agent",
-                "must be a line of text".to_owned(),
-            ));
-        }
-        Ok(config)
+        check(&self.config)?;
+        Ok(self.config)
     }
 }
 
@@ -188,7 +171,10 @@ mod tests {
             "unknown setting `max_page`; did you mean `max_pages`?"
         );
         let error = Config::default().set("zzzzzzzz", "3").unwrap_err();
-        assert_eq!(error.to_string(), "unknown setting `zzzzzzzz`");
+        assert_eq!(
+            error.to_string(),
+            "unknown setting `zzzzzzzz`; `rhumb config` lists all of them"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! flag wins over the environment, the environment over the file, the file
 //! over the default given here.
 
+mod check;
 mod load;
 mod value;
 

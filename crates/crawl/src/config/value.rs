@@ -31,6 +31,10 @@ pub struct SizeLimit(pub Option<u64>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub u64);
 
+/// Beyond these, adding two of them would not always be possible.
+const LONGEST: Duration = Duration::from_secs(36_500 * 86_400);
+const LARGEST: u64 = 1 << 60;
+
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
@@ -111,7 +115,9 @@ impl Value for Duration {
             "d" => 86_400.0,
             _ => return Err(format!("`{unit}` is no unit of time (us, ms, s, m, h, d)")),
         };
-        Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is too long"))
+        let time = Duration::try_from_secs_f64(number * seconds).ok();
+        time.filter(|time| *time <= LONGEST)
+            .ok_or_else(|| format!("`{text}` is too long: at most 36500d"))
     }
 
     fn toml(&self) -> String {
@@ -167,7 +173,11 @@ impl Value for Size {
                 ));
             }
         };
-        Ok(Size((number * factor as f64) as u64))
+        let bytes = number * factor as f64;
+        if bytes > LARGEST as f64 {
+            return Err(format!("`{text}` is too large: at most 1048576Ti"));
+        }
+        Ok(Size(bytes as u64))
     }
 
     fn toml(&self) -> String {
@@ -239,6 +249,8 @@ mod tests {
         assert!(Duration::parse("2 fortnights").is_err());
         assert!(Duration::parse("soon").is_err());
         assert!(Duration::parse("99999999999999999999d").is_err());
+        assert!(Duration::parse("36501d").is_err());
+        assert!(Size::parse("99999999999999999Ti").is_err());
         assert_eq!(Size::parse("64Mi"), Ok(Size(64 << 20)));
         assert_eq!(Size::parse("1GB"), Ok(Size(1_000_000_000)));
         assert_eq!(Size(64 << 20).toml(), "\"64Mi\"");
