@@ -63,7 +63,7 @@ fn a_seed_that_is_no_url_makes_no_directory() {
         done.assert_stderr_has(seed);
     }
     run(["crawl", "--dir", &text(&folder.path().join("crawl"))])
-        .expect_code(2)
+        .expect_code(3)
         .assert_stderr_has("no seed to begin one");
     let left = std::fs::read_dir(folder.path())
         .expect("the folder")

@@ -30,8 +30,9 @@ pub enum Failure {
     Disk(String),
     #[error("{0}")]
     NothingFetched(String),
+    /// There is no crawl, or none that runs.
     #[error("{0}")]
-    NotRunning(String),
+    NoCrawl(String),
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
     #[error("{0}")]
@@ -65,7 +66,7 @@ impl Failure {
             },
             Failure::Disk(_) => code::DISK,
             Failure::NothingFetched(_) => code::NOTHING_FETCHED,
-            Failure::NotRunning(_) => code::DIRECTORY,
+            Failure::NoCrawl(_) => code::DIRECTORY,
             Failure::Io { .. } => code::USAGE,
             Failure::Other(_) | Failure::BrokenPipe => 1,
         })

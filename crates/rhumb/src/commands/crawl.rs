@@ -30,7 +30,7 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
         return Err(match seeds.skipped().is_empty() {
             false => no_seeds(&seeds),
-            true => Failure::Usage(format!(
+            true => Failure::NoCrawl(format!(
                 "there is no crawl in {} to go on with, and no seed to begin one: give a URL, or --seeds FILE",
                 dir.display()
             )),

@@ -100,7 +100,7 @@ fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<Answer>, Failure
     });
     match asked {
         Ok(Some(())) => Ok(said),
-        Ok(None) => Err(Failure::NotRunning(format!(
+        Ok(None) => Err(Failure::NoCrawl(format!(
             "no crawl is running in {dir}; start it with `rhumb crawl --dir {dir}`"
         ))),
         Err(error) => Err(Failure::io(format!("{dir}: the running crawl"))(error)),
