@@ -296,7 +296,24 @@ fn fetch_shows_one_page_in_several_ways() {
         assert!(overview.contains(word), "no {word} in {overview}");
     }
     let moved = fetch(&web, &web.truth.redirects[0], "").stdout;
-    assert!(moved.contains("redirect"), "{moved}");
+    assert!(moved.contains("outcome      redirect"), "{moved}");
+    let missing = fetch(&web, &web.truth.missing[0], "").stdout;
+    assert!(missing.contains("http-error: status 404"), "{missing}");
+    // What a crawl would make of it has the names that `why` uses.
+    let unwanted = fetch(&web, &web.truth.unwanted[0], "");
+    let told = "unwanted-type: content type ";
+    assert!(unwanted.stdout.contains(told), "{}", unwanted.stdout);
+    unwanted.assert_stderr_has("a crawl drops this page: unwanted-type");
+    let raw = fetch(&web, &web.truth.unwanted[0], "--raw");
+    assert_eq!(
+        raw.stdout.is_empty(),
+        web.body_of(&web.truth.unwanted[0]).is_empty()
+    );
+    let mut args = ["fetch", "http://no-such-name.test/"]
+        .map(str::to_owned)
+        .to_vec();
+    args.extend(web.dns());
+    run(args).expect_code(6).assert_stderr_has("no-such-name");
 }
 
 #[test]

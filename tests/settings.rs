@@ -112,6 +112,13 @@ fn help_names_every_command_and_exit_code() {
         assert!(help.stdout.contains(word), "no {word}");
     }
     assert!(help.stdout.contains("Exit codes"));
+    // Only what means something there.
+    for command in ["fetch", "config"] {
+        let help = run([command, "--help"]).expect_code(0).stdout;
+        assert!(help.contains("--set"), "{help}");
+        assert!(!help.contains("--max-depth"), "{help}");
+    }
+    run(["fetch", "http://a.test/", "--max-depth", "3"]).expect_code(2);
     run(["--version"]).expect_code(0);
     run(["no-such-command"]).expect_code(2);
     run(["crawl", "--no-such-flag"]).expect_code(2);

@@ -1,7 +1,7 @@
 //! From a document to what its visit records: pure, and `Send`, so that any
 //! thread may do it.
 
-use rhumb_fetch::Document;
+use rhumb_fetch::{Document, Unwanted};
 use rhumb_page::{Link, LinkKind, Options, Page, Source, Target, extract};
 use rhumb_robots::MetaRobots;
 use rhumb_store::{LinkRecord, Outcome};
@@ -10,11 +10,23 @@ use rhumb_url::{Scope, Url};
 use crate::judge::{Judged, LinkRules};
 
 /// What a response's status makes of the visit.
-pub fn outcome_of(document: &Document) -> Outcome {
+fn outcome_of(document: &Document) -> Outcome {
     match document.status {
         200..=299 => Outcome::Fetched,
         301..=303 | 307 | 308 if document.location().is_some() => Outcome::Redirect,
         _ => Outcome::HttpError,
+    }
+}
+
+/// How a visit that brought this response ends, and what decided it.
+pub fn judged(document: &Document) -> (Outcome, String) {
+    match &document.unwanted {
+        Some(Unwanted::Type(kind)) => (Outcome::UnwantedType, format!("content type {kind}")),
+        Some(Unwanted::Size(size)) => (Outcome::UnwantedSize, format!("{size} bytes")),
+        None => match outcome_of(document) {
+            Outcome::HttpError => (Outcome::HttpError, format!("status {}", document.status)),
+            other => (other, String::new()),
+        },
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use bytes::Bytes;
-use rhumb_fetch::{Document, Failure, Truncation, Unwanted};
+use rhumb_fetch::{Document, Failure, Truncation};
 use rhumb_frontier::Queued;
 use rhumb_store::runs::RunsError;
 use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
@@ -11,7 +11,7 @@ use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::config::Value;
-use crate::reading::{Reader, outcome_of};
+use crate::reading::{Reader, judged};
 use crate::shard::Shard;
 use crate::views::{FirstVisit, links_print};
 
@@ -50,7 +50,9 @@ pub fn record(
     document: Document,
     time: Timestamp,
 ) -> Result<Recorded, RunsError> {
-    let mut visit = new_visit(item, outcome_of(&document), time);
+    let (outcome, detail) = judged(&document);
+    let mut visit = new_visit(item, outcome, time);
+    visit.detail = detail;
     visit.attempts = item.attempts + 1;
     visit.status = document.status;
     visit.address = document.remote.ip().to_string();
@@ -60,21 +62,8 @@ pub fn record(
     visit.wire_bytes = document.wire.len() as u64;
     visit.body_bytes = document.body.len() as u64;
     visit.truncated = document.truncated.map_or("", Truncation::as_str).to_owned();
-    match &document.unwanted {
-        Some(Unwanted::Type(kind)) => {
-            visit.outcome = Outcome::UnwantedType;
-            visit.detail = format!("content type {kind}");
-            return Ok((Box::new(visit), None, Vec::new()));
-        }
-        Some(Unwanted::Size(size)) => {
-            visit.outcome = Outcome::UnwantedSize;
-            visit.detail = format!("{size} bytes");
-            return Ok((Box::new(visit), None, Vec::new()));
-        }
-        None => {}
-    }
-    if visit.outcome == Outcome::HttpError {
-        visit.detail = format!("status {}", document.status);
+    if document.unwanted.is_some() {
+        return Ok((Box::new(visit), None, Vec::new()));
     }
     if document.truncated == Some(Truncation::Expanded) {
         let gap = if visit.detail.is_empty() { "" } else { "; " };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 const AFTER_HELP: &str = "\
 Start:   rhumb demo                          crawl a simulated web, no network needed
@@ -24,6 +24,21 @@ Exit codes:
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// Read the command line.
+    pub fn read() -> Args {
+        let command = Args::command().mut_subcommand("config", |config| {
+            // All of them are settings: their help is that of `crawl`.
+            config.mut_args(|arg| match arg.get_id().as_str() {
+                "dir" | "config" | "set" => arg,
+                _ => arg.hide(true),
+            })
+        });
+        let matches = command.get_matches();
+        Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 #[derive(Subcommand)]
@@ -271,7 +286,45 @@ pub struct FetchArgs {
     #[arg(long)]
     pub raw: bool,
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: FetchSettings,
+}
+
+/// The settings that matter for one page.
+#[derive(clap::Args)]
+pub struct FetchSettings {
+    /// A configuration file to read.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "RHUMB_CONFIG",
+        help_heading = "Settings"
+    )]
+    pub config: Option<PathBuf>,
+    /// User-Agent header.
+    #[arg(long, value_name = "TEXT", help_heading = "Settings")]
+    pub agent: Option<String>,
+    /// A fixed answer to a name look-up. May be given several times.
+    #[arg(long, value_name = "HOST=ADDRESS", help_heading = "Settings")]
+    pub resolve: Vec<String>,
+    /// A name server to ask. May be given several times.
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Settings")]
+    pub dns: Vec<String>,
+    /// Any setting, such as types, max_body or a time-out. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Settings")]
+    pub set: Vec<String>,
+}
+
+impl FetchSettings {
+    pub fn as_settings(&self) -> Settings {
+        Settings {
+            config: self.config.clone(),
+            agent: self.agent.clone(),
+            resolve: self.resolve.clone(),
+            dns: self.dns.clone(),
+            set: self.set.clone(),
+            ..Settings::default()
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -287,9 +340,13 @@ pub struct ExtractArgs {
 }
 
 #[derive(clap::Args)]
+#[command(
+    after_help = "Every flag of `rhumb crawl` that sets something is taken here too: \
+rhumb config --max-pages 100 --scope domain > mine.toml"
+)]
 pub struct ConfigArgs {
     /// Begin from this crawl's settings.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "This call")]
     pub dir: Option<PathBuf>,
     #[command(flatten)]
     pub settings: Settings,

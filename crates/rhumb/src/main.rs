@@ -11,8 +11,6 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 use crate::output::say;
@@ -24,7 +22,7 @@ use crate::output::say;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::read();
     let result = match args.command {
         Command::Crawl(args) => commands::crawl::run(args),
         Command::Demo(args) => commands::demo::run(&args),

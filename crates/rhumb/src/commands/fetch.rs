@@ -3,25 +3,37 @@
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use rhumb_crawl::{Config, dns_config, fetch_config, read_links};
-use rhumb_fetch::{Document, Fetcher, Resolver, WantedTypes};
+use rhumb_crawl::{Config, dns_config, fetch_config, judged, outcome_of_failure, read_links};
+use rhumb_fetch::{Document, Fetcher, Resolver, Unwanted, WantedTypes};
 use rhumb_page::{Options, Page, Target};
+use rhumb_store::{Outcome, State};
 use rhumb_url::Url;
 
 use crate::args::FetchArgs;
 use crate::commands::effective_config;
 use crate::failure::Failure;
 use crate::figures::{bytes, count};
+use crate::output::say;
 
 pub fn run(args: &FetchArgs) -> Result<ExitCode, Failure> {
     let url = Url::parse_seed(&args.url)
-        .map_err(|why| Failure::Usage(format!("`{}`: {why}", args.url)))?;
-    let config = effective_config(None, &args.settings)?;
+        .map_err(|why| Failure::Usage(format!("`{}`: {why}; {}", args.url, why.remedy())))?;
+    let config = effective_config(None, &args.settings.as_settings())?;
     let document = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::io("runtime"))?
         .block_on(fetch(&url, &config))?;
+    let (outcome, detail) = judged(&document);
+    if outcome.state() == State::Refused {
+        let setting = match outcome {
+            Outcome::UnwantedSize => "max_body",
+            _ => "types",
+        };
+        say(format_args!(
+            "rhumb: a crawl drops this page: {outcome}: {detail} (setting `{setting}`)"
+        ));
+    }
     let page = read_links(&document, &Options::default());
     let mut out = BufWriter::new(std::io::stdout().lock());
     show(&mut out, args, &document, &page)
@@ -32,17 +44,26 @@ pub fn run(args: &FetchArgs) -> Result<ExitCode, Failure> {
 
 async fn fetch(url: &Url, config: &Config) -> Result<Document, Failure> {
     let failed = |failure: rhumb_fetch::Failure| {
-        Failure::NothingFetched(format!("{url}: {failure} ({})", failure.code()))
+        let outcome = outcome_of_failure(&failure);
+        Failure::NothingFetched(format!(
+            "{url}: {outcome}: {failure}\nCheck the URL and the network; --resolve and --dns tell where names live."
+        ))
     };
     let resolver =
         Resolver::new(&dns_config(config)?).map_err(|e| Failure::Usage(e.to_string()))?;
     let mut fetch_config = fetch_config(config)?;
-    // Asked for by a person: whatever its type.
-    fetch_config.wanted = WantedTypes::all();
+    // Asked for by a person: it is read whatever its type, and what a crawl
+    // would make of it is told.
+    let wanted = std::mem::replace(&mut fetch_config.wanted, WantedTypes::all());
     let fetcher = Fetcher::new(fetch_config).map_err(|e| Failure::Usage(e.to_string()))?;
     let addresses = resolver.resolve(url.name()).await.map_err(failed)?;
     let mut connection = fetcher.connect(url, &addresses).await.map_err(failed)?;
-    connection.get(url, None).await.map_err(failed)
+    let mut document = connection.get(url, None).await.map_err(failed)?;
+    let kind = document.content_type().unwrap_or_default().to_owned();
+    if (200..300).contains(&document.status) && !wanted.wants(Some(&kind)) {
+        document.unwanted = Some(Unwanted::Type(kind));
+    }
+    Ok(document)
 }
 
 fn show(
@@ -85,6 +106,9 @@ fn show(
 fn overview(out: &mut impl Write, document: &Document, page: &Page) -> std::io::Result<()> {
     let mut row = |label: &str, text: String| writeln!(out, "{label:<12} {text}");
     row("URL", document.url.to_string())?;
+    let (outcome, detail) = judged(document);
+    let gap = if detail.is_empty() { "" } else { ": " };
+    row("outcome", format!("{outcome}{gap}{detail}"))?;
     row("status", document.status.to_string())?;
     row("address", document.remote.to_string())?;
     row(
