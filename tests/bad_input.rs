@@ -121,6 +121,30 @@ fn a_value_that_makes_no_sense_is_told() {
 }
 
 #[test]
+fn every_message_says_what_to_do_next() {
+    let folder = temp();
+    let nowhere = text(&folder.path().join("nowhere"));
+    for (args, next) in [
+        (["config", "--delay", "soon"], "`rhumb config` prints"),
+        (["config", "--config", &nowhere], "Check the path"),
+        (["config", "--set", "zzzzzzzz=1"], "`rhumb config` lists"),
+        (["crawl", "--seeds", &nowhere], "Check the path"),
+        (["crawl", "--dir", &nowhere], "give a URL"),
+        (
+            ["verify", "--dir", &nowhere],
+            "Name the directory of a crawl",
+        ),
+        (["pause", "--dir", &nowhere], "start it with"),
+    ] {
+        let done = run(args);
+        assert_ne!(done.code, Some(0), "{args:?}");
+        done.assert_stderr_has(next);
+    }
+    let url = ["extract", &nowhere, "--url", "http://a.test/"];
+    run(url).expect_code(2).assert_stderr_has("Check the path");
+}
+
+#[test]
 fn an_unreadable_list_of_seeds_is_told() {
     let folder = temp();
     let dir = text(&folder.path().join("crawl"));

@@ -18,7 +18,9 @@ impl Forgotten {
         }
         let url = Url::parse(&format!("http://{text}/")).map_err(|why| why.to_string())?;
         if url.path() != "/" || url.authority() != url.name() {
-            return Err("a host name, or a URL that begins with http:// or https://".to_owned());
+            return Err(
+                "give a host name, or a URL that begins with http:// or https://".to_owned(),
+            );
         }
         Ok(Forgotten::Host(url.name().to_owned()))
     }

@@ -4,7 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use rhumb_crawl::{ConfigError, CrawlError, SeedError};
-use rhumb_store::DirectoryError;
+use rhumb_store::runs::RunsError;
+use rhumb_store::{DirectoryError, ForgetError, JournalError};
 
 /// The codes that `rhumb help` documents.
 pub mod code {
@@ -23,10 +24,10 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Seeds(#[from] SeedError),
-    #[error("{}", tell(.0))]
+    #[error(transparent)]
     Crawl(#[from] CrawlError),
     /// The disk failed while the crawl ran.
-    #[error("{0}\nNothing that was committed is lost; `rhumb crawl --dir …` goes on from there.")]
+    #[error("{0}")]
     Disk(String),
     #[error("{0}")]
     NothingFetched(String),
@@ -49,6 +50,28 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
             _ => Failure::Io { what, error },
         }
+    }
+
+    /// What to do about it, where the message itself does not say so.
+    pub fn next(&self) -> Option<&'static str> {
+        Some(match self {
+            Failure::Config(ConfigError::File { .. }) => {
+                "Check the path and what stands in the file; `rhumb config` prints one to begin from."
+            }
+            Failure::Config(ConfigError::Value { .. } | ConfigError::Environment { .. }) => {
+                "`rhumb config` prints every setting with a comment."
+            }
+            Failure::Seeds(SeedError::Unreadable { .. }) => {
+                "Check the path and its permissions; --seeds - reads standard input."
+            }
+            Failure::Crawl(error) => return next_of(error),
+            Failure::Disk(_) => {
+                "Nothing that was committed is lost; `rhumb crawl --dir …` goes on from there."
+            }
+            Failure::Io { .. } => "Check the path, its permissions and the disk.",
+            Failure::Other(_) => "That should not happen: please report it with what led to it.",
+            _ => return None,
+        })
     }
 
     pub fn exit_code(&self) -> ExitCode {
@@ -87,16 +110,37 @@ impl From<CrawlOutput> for Failure {
 /// An error of a command that prints while it reads a crawl.
 pub struct CrawlOutput(pub CrawlError);
 
-/// What happened, and what to do next.
-fn tell(error: &CrawlError) -> String {
-    let next = match error {
+fn next_of(error: &CrawlError) -> Option<&'static str> {
+    Some(match error {
+        CrawlError::Config(_) => "`rhumb config` prints every setting with a comment.",
         CrawlError::Directory(DirectoryError::InUse { .. }) => {
-            "\nAnother crawl runs there: look with `rhumb status --dir …`, end it with `rhumb stop --dir …`, or choose another --dir."
+            "Another crawl runs there: look with `rhumb status --dir …`, end it with `rhumb stop --dir …`, or choose another --dir."
         }
         CrawlError::Directory(DirectoryError::NotACrawl(_)) => {
-            "\nName the directory of a crawl with --dir; `rhumb crawl URL` makes a new one."
+            "Name the directory of a crawl with --dir; `rhumb crawl URL` makes a new one."
         }
-        _ => "",
-    };
-    format!("{error}{next}")
+        CrawlError::Directory(DirectoryError::BadIdentity { .. }) => {
+            "Restore that file from a copy: journal and state cannot be read without it."
+        }
+        CrawlError::Directory(DirectoryError::Io { .. }) => {
+            "Check the path, its permissions and the disk, or choose another --dir."
+        }
+        CrawlError::Journal(JournalError::Io { .. }) | CrawlError::Io { .. } => {
+            "Check permissions and the disk; nothing that was committed is lost."
+        }
+        CrawlError::Journal(JournalError::Malformed { .. }) => {
+            "Restore the journal from a copy; `rhumb verify` says what else is damaged."
+        }
+        CrawlError::Forget(ForgetError::Archive { .. }) => {
+            "Restore the file from a copy; `rhumb verify` says what else is damaged."
+        }
+        CrawlError::State(RunsError::Io { .. }) => {
+            "Check permissions and the disk; if the file is gone, `rhumb rebuild` makes the state again."
+        }
+        CrawlError::State(RunsError::Died) => "`rhumb crawl --dir …` goes on from the last commit.",
+        CrawlError::Setup(_) => {
+            "Check the settings `agent`, `dns` and `verify_tls`; `rhumb config` prints them."
+        }
+        _ => return None,
+    })
 }

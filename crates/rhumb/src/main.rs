@@ -48,6 +48,9 @@ fn main() -> ExitCode {
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             say(format_args!("rhumb: {failure}"));
+            if let Some(next) = failure.next() {
+                say(format_args!("{next}"));
+            }
             failure.exit_code()
         }
     }

@@ -47,13 +47,15 @@ pub enum ConfigError {
 pub enum SimError {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("cannot listen for {what} on {address}: {source}")]
+    #[error(
+        "cannot listen for {what} on {address}: {source}; choose another port (0 takes a free one)"
+    )]
     Listen {
         what: &'static str,
         address: std::net::SocketAddr,
         source: std::io::Error,
     },
-    #[error("cannot write the request log {path}: {source}")]
+    #[error("cannot write the request log {path}: {source}; choose another file")]
     Log {
         path: PathBuf,
         source: std::io::Error,

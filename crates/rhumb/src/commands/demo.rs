@@ -9,6 +9,7 @@ use rhumb_sim::{Log, Sim, SimConfig};
 use crate::args::DemoArgs;
 use crate::commands::crawl::{print_summary, run_to_end};
 use crate::commands::program;
+use crate::commands::sim::sim_failure;
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::output::say;
@@ -27,7 +28,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
         log: Log::None,
         ..SimConfig::default()
     })
-    .map_err(|error| Failure::Other(format!("the simulated web cannot start: {error}")))?;
+    .map_err(sim_failure)?;
     let seed = sim.seed_url();
     say(format_args!(
         "A simulated web of {} hosts and about {} pages runs on this machine. Crawling it from {seed}",

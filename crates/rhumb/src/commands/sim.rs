@@ -83,7 +83,7 @@ fn tell_truth(args: &SimArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sim_failure(error: SimError) -> Failure {
+pub fn sim_failure(error: SimError) -> Failure {
     match error {
         SimError::Config(_) | SimError::Listen { .. } | SimError::Log { .. } => {
             Failure::Usage(error.to_string())
