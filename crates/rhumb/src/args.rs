@@ -353,11 +353,18 @@ pub struct ConfigArgs {
 }
 
 #[derive(clap::Args)]
+#[command(
+    after_help = "Every host has an address of its own in 127.0.0.0/8. One socket serves all of them: it is bound to \
+the loopback interface where the system lets it be, and answers nobody but this machine in any case."
+)]
 pub struct SimArgs {
+    /// Hosts of the simulated web.
     #[arg(long, default_value_t = 100)]
     pub hosts: u32,
+    /// Its pages.
     #[arg(long, default_value_t = 10_000)]
     pub pages: u64,
+    /// Another seed gives another web.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Port of every host's web server; 0 takes a free one.

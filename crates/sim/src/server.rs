@@ -53,7 +53,8 @@ impl Sim {
         let (listener, dns) = {
             let _inside = runtime.enter();
             // Every host has an address of its own in 127.0.0.0/8, so the
-            // server listens everywhere and turns strangers away.
+            // server binds to all of them: of the loopback interface where the
+            // system lets us say so. Strangers are turned away all the same.
             let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, config.port));
             let listener = listen(everywhere).map_err(|source| SimError::Listen {
                 what: "HTTP",
@@ -160,6 +161,9 @@ impl Drop for Sim {
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
+    // Older systems let nobody but the administrator do this.
+    #[cfg(target_os = "linux")]
+    let _ = socket.bind_device(Some(b"lo"));
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
