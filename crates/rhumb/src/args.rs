@@ -76,7 +76,7 @@ pub enum Command {
     /// Extract links and text from a file, as JSON.
     Extract(ExtractArgs),
     /// Print the effective configuration with a comment for every key.
-    Config(ConfigArgs),
+    Config(Box<ConfigArgs>),
     /// Serve a simulated web on loopback, or tell the truth about it.
     Sim(SimArgs),
 }
@@ -209,10 +209,16 @@ pub struct StatusArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum StateArg {
+    /// They wait for their visit.
     Queued,
+    /// They are being fetched now.
     InFlight,
+    /// Their page came, or a redirect.
     Fetched,
+    /// No page came.
     Failed,
+    /// Visits ended by robots.txt, a type, a size or a host given up, and URLs that only refused links
+    /// name: more than `refused` in the summary, which counts visits.
     Refused,
 }
 
@@ -220,8 +226,7 @@ pub enum StateArg {
 pub struct UrlsArgs {
     #[command(flatten)]
     pub place: DirArgs,
-    /// Refused are visits that robots.txt, a type, a size or a host given up ended, and URLs that only
-    /// refused links name: more than `refused` in the summary, which counts visits.
+    /// Which of them.
     #[arg(long)]
     pub state: StateArg,
     /// One JSON object a line, with the reason.
@@ -272,6 +277,7 @@ pub struct ForgetArgs {
 
 #[derive(clap::Args)]
 pub struct FetchArgs {
+    /// The page, as a URL or a name such as example.org.
     pub url: String,
     /// The request and the response header, as they went over the wire.
     #[arg(long)]

@@ -70,11 +70,15 @@ impl Sizes {
         ];
         rows.iter()
             .map(|(name, unit, size)| {
-                let (taken, files) = (bytes(size.bytes), count(size.files));
+                let taken = bytes(size.bytes);
+                let files = match size.files {
+                    1 => "1 file".to_owned(),
+                    n => format!("{} files", count(n)),
+                };
                 let entries = size.entries.map_or(String::new(), |entries| {
                     format!(", {} {unit}", count(entries))
                 });
-                format!("{name:<8} {taken} in {files} files{entries}")
+                format!("{name:<8} {taken} in {files}{entries}")
             })
             .collect()
     }

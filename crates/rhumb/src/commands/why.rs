@@ -128,9 +128,6 @@ fn describe(explanation: &Explanation) -> String {
                 format!("; {}", visit.detail)
             }
         );
-        if let Some(redirect) = &visit.redirect {
-            row!(out, "leads to", "{}: {}", redirect.to, redirect.fate);
-        }
         if !visit.address.is_empty() {
             row!(
                 out,
@@ -141,6 +138,9 @@ fn describe(explanation: &Explanation) -> String {
                 visit.total_ms,
                 visit.attempts
             );
+        }
+        if let Some(redirect) = &visit.redirect {
+            row!(out, "leads to", "{}: {}", redirect.to, redirect.fate);
         }
         if !visit.title.is_empty() {
             row!(out, "title", "{}", visit.title);
