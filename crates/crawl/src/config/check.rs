@@ -37,7 +37,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
 
 fn check_numbers(config: &Config) -> Result<(), ConfigError> {
     let count = |key, value: usize, least, most| (key, value as u64, least, most);
-    let counts: [Range; 17] = [
+    let counts: [Range; 18] = [
         count("threads", config.threads, 1, 256),
         count("connections", config.connections, 1, 1_000_000),
         count("per_host", config.per_host, 1, 10_000),
@@ -57,6 +57,7 @@ fn check_numbers(config: &Config) -> Result<(), ConfigError> {
         count("host_failures", config.host_failures, 1, NO_LIMIT),
         count("retries", config.retries, 0, 1000),
         count("max_redirects", config.max_redirects, 0, 1000),
+        count("max_headers", config.max_headers, 1, 16_384),
         count("max_links", config.max_links, 0, 10_000_000),
         count("max_anchor", config.max_anchor, 0, 1 << 20),
         count("dns_cache", config.dns_cache, 0, 1 << 32),

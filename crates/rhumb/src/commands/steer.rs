@@ -47,12 +47,8 @@ pub fn add(args: &AddArgs) -> Result<ExitCode, Failure> {
             given => SeedSource::Given(given.to_owned()),
         })
         .collect();
-    let seeds = Seeds::open(&sources)?;
-    let (mut added, mut known, mut refused) = (0, 0, seeds.skipped_count());
-    for mistake in seeds.skipped() {
-        say(format_args!("rhumb: {mistake}"));
-    }
-    for seed in seeds.urls() {
+    let (mut added, mut known, mut refused) = (0, 0, 0);
+    for seed in Seeds::open(&sources)?.urls() {
         let answer = match &seed {
             Ok(url) => ask_to(&args.place, &Question::Add(url.as_str().to_owned()))?,
             Err(mistake) => Some(Answer::Refused(mistake.to_string())),
