@@ -212,7 +212,7 @@ fn fixed_answer(text: &str) -> Result<(String, IpAddr), String> {
         "*" => Some(host.to_owned()),
         _ => Url::parse(&format!("http://{host}/"))
             .ok()
-            .filter(|url| url.authority() == url.name() && url.path() == "/")
+            .filter(|_| !host.contains([':', '/', '?', '#', '@']))
             .map(|url| url.name().to_owned()),
     };
     let name = name.ok_or_else(|| {
