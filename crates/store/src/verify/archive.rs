@@ -234,7 +234,7 @@ impl<'a> Extents<'a> {
                     offset += record.stored_length.max(1);
                 }
                 Err(_) => {
-                    report.find_unnamed(Finding::UnnamedBytes {
+                    report.find(Finding::UnnamedBytes {
                         file: name.to_owned(),
                         offset,
                         bytes: to - offset,
