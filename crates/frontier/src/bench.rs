@@ -34,8 +34,8 @@ impl Frontier {
                 self.waiting
                     .sweep(&self.queue, |lane| lanes.contains_key(&lane))?;
             }
-            if let Some(lane) = self.waiting.pop() {
-                self.enter_bench(lane, now)?;
+            if let Some((lane, from)) = self.waiting.pop() {
+                self.enter_bench(lane, from, now)?;
             }
         }
         Ok(())
@@ -50,13 +50,19 @@ impl Frontier {
         }
     }
 
-    /// Bring a lane to the bench with what is remembered of it.
-    pub(crate) fn enter_bench(&mut self, id: LaneId, now: Duration) -> Result<(), RunsError> {
+    /// Bring a lane to the bench with what is remembered of it. It has
+    /// nothing before `from`.
+    pub(crate) fn enter_bench(
+        &mut self,
+        id: LaneId,
+        from: Place,
+        now: Duration,
+    ) -> Result<(), RunsError> {
         if self.lanes.contains_key(&id) {
             return Ok(());
         }
         let mut lane = Lane {
-            beyond: Some(Place::default()),
+            beyond: Some(from),
             ..Lane::default()
         };
         match self.rows.lane(id)? {
@@ -90,7 +96,7 @@ impl Frontier {
         }
         self.lanes.remove(&id);
         if let Some(next) = next {
-            self.waiting.add(id, next.priority);
+            self.waiting.leave(id, next);
         }
     }
 

@@ -176,7 +176,7 @@ impl Frontier {
     fn arrive(&mut self, item: Queued) {
         let (id, most) = (LaneId(item.key.lane), self.head_room());
         match self.lanes.get_mut(&id) {
-            None => self.waiting.add(id, item.place.priority),
+            None => self.waiting.add(id, item.place),
             Some(lane) => {
                 lane.arrive(item, most);
                 self.schedule(id);

@@ -115,12 +115,12 @@ impl UrlQueue {
         self.scan(&[], &[], with)
     }
 
-    /// The first lane at or behind this one that has anything, and the
-    /// priority of its first URL.
-    pub fn next_lane(&self, from: LaneId) -> Result<Option<(LaneId, u64)>, RunsError> {
+    /// The first lane at or behind this one that has anything, and the place
+    /// of its first URL.
+    pub fn next_lane(&self, from: LaneId) -> Result<Option<(LaneId, Place)>, RunsError> {
         let mut found = None;
         self.table.scan(&from.0.to_be_bytes(), &[], &mut |key, _| {
-            found = parse_key(key).map(|(lane, place)| (lane, place.priority));
+            found = parse_key(key);
             false
         })?;
         Ok(found)

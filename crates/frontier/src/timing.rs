@@ -7,7 +7,7 @@ use std::time::Duration;
 use rhumb_store::runs::RunsError;
 
 use crate::frontier::Frontier;
-use crate::lane::{LaneId, Queued};
+use crate::lane::{LaneId, Place, Queued};
 
 /// When to look again for a lane that others are visiting.
 const BUSY_AGAIN: Duration = Duration::from_millis(50);
@@ -114,7 +114,7 @@ impl Frontier {
         lane: LaneId,
         now: Duration,
     ) -> Result<Result<Turn, Duration>, RunsError> {
-        self.enter_bench(lane, now)?;
+        self.enter_bench(lane, Place::default(), now)?;
         let Some(entry) = self.lanes.get_mut(&lane) else {
             return Ok(Err(now + BUSY_AGAIN));
         };

@@ -258,3 +258,59 @@ fn hosts_without_work_are_forgotten_after_their_delay() {
     assert!(frontier.take(millis(1000)).unwrap().is_none());
     assert_eq!(frontier.on_bench(), 0);
 }
+
+/// Lanes come and go on a bench of two, and go on where they were: URLs that
+/// belong before that place, new or given back, must not be passed over.
+#[test]
+fn whatever_comes_late_or_comes_back_is_visited_once() {
+    for (seed, order) in (1..40u64).flat_map(|s| [(s, Order::Bfs), (s, Order::Dfs)]) {
+        let limits = Limits {
+            bench: 2,
+            most_bench: 2,
+            heads: 8,
+            waiting: [3, 100][seed as usize % 2],
+        };
+        let mut frontier = frontier_within(order, 1, Duration::ZERO, limits);
+        let mut random = seed;
+        let mut below = |end: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005) + 1;
+            (random >> 33) % end
+        };
+        let mut visits: HashMap<UrlKey, usize> = HashMap::new();
+        let mut out: Vec<Queued> = Vec::new();
+        let mut page = 0;
+        loop {
+            let more = page < 400;
+            for _ in 0..if more { below(6) } else { 0 } {
+                page += 1;
+                let item = item(below(5), page, below(4) as u32 * 100);
+                visits.insert(item.key, 0);
+                admit(&mut frontier, item);
+            }
+            if let Some(mut turn) = frontier.take(millis(page)).unwrap() {
+                while below(8) > 0
+                    && turn.spend()
+                    && let Some(item) = frontier.pop(&turn).unwrap()
+                {
+                    out.push(item);
+                }
+                frontier.put_back(turn, millis(page), Duration::ZERO);
+            }
+            // Committed, or given back, long after the lane was put back.
+            while out.len() > if more { 12 } else { 0 } {
+                let item = out.swap_remove(below(out.len() as u64) as usize);
+                match below(4) {
+                    0 => frontier.give_back(item),
+                    _ => {
+                        *visits.get_mut(&item.key).unwrap() += 1;
+                        frontier.finish(&item.key);
+                    }
+                }
+            }
+            if !more && frontier.queued() == 0 {
+                break;
+            }
+        }
+        assert!(visits.values().all(|visits| *visits == 1), "seed {seed}");
+    }
+}
