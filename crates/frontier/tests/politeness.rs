@@ -278,8 +278,10 @@ fn whatever_comes_late_or_comes_back_is_visited_once() {
         };
         let mut visits: HashMap<UrlKey, usize> = HashMap::new();
         let mut out: Vec<Queued> = Vec::new();
-        let mut page = 0;
+        let (mut page, mut rounds) = (0, 0);
         loop {
+            rounds += 1;
+            assert!(rounds < 10_000, "seed {seed}: something is never visited");
             let more = page < 400;
             for _ in 0..if more { below(6) } else { 0 } {
                 page += 1;
