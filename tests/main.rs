@@ -15,6 +15,8 @@ mod maintenance;
 mod odd_servers;
 mod politeness;
 mod resume;
+mod robots_command;
+mod robots_suites;
 mod scope;
 mod seeds;
 mod settings;

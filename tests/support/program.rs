@@ -117,6 +117,10 @@ impl Running {
         writeln!(pipe, "{line}").expect("it reads its standard input");
     }
 
+    pub fn stdout_so_far(&self) -> String {
+        self.stdout.text()
+    }
+
     pub fn stderr_so_far(&self) -> String {
         self.stderr.text()
     }

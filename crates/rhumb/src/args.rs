@@ -12,7 +12,7 @@ Start:   rhumb demo                          crawl a simulated web, no network n
 Exit codes:
   0  done, also when a limit was reached or `rhumb stop` ended it
   1  a fault of the program
-  2  a wrong flag, setting or seed, or a file that cannot be read
+  2  a wrong flag, setting, seed or URL, or a file that cannot be read
   3  the crawl directory is in use, missing or of another version; no crawl runs there
   4  the disk failed, or the crawl is damaged
   5  too few file descriptors
@@ -75,6 +75,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Extract links and text from a file, as JSON.
     Extract(ExtractArgs),
+    /// What a robots.txt says to URLs, and the line that decides.
+    Robots(RobotsArgs),
     /// Print the effective configuration with a comment for every key.
     Config(Box<ConfigArgs>),
     /// Serve a simulated web on loopback, or tell the truth about it.
@@ -306,7 +308,7 @@ pub struct FetchSettings {
         help_heading = "Settings"
     )]
     pub config: Option<PathBuf>,
-    /// User-Agent header.
+    /// User-Agent header; its first word is the name looked up in robots.txt.
     #[arg(long, value_name = "TEXT", help_heading = "Settings")]
     pub agent: Option<String>,
     /// A fixed answer to a name look-up. May be given several times.
@@ -343,6 +345,27 @@ pub struct ExtractArgs {
     /// Its Content-Type header.
     #[arg(long, value_name = "TYPE", default_value = "text/html")]
     pub content_type: String,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "A file speaks for any site, a robots.txt that was fetched for its own scheme, name and port. It is \
+asked for once. The exit code is 0 whatever the answers are, but 2 if a URL given here has none, and 6 if the site \
+did not answer."
+)]
+pub struct RobotsArgs {
+    /// A file (- is standard input), or the URL of any page of the site whose robots.txt is meant.
+    #[arg(value_name = "FILE|URL")]
+    pub source: PathBuf,
+    /// URLs, or paths such as /private/; - reads them from standard input, one a line, and answers each with a
+    /// line of JSON.
+    #[arg(value_name = "URL", required = true)]
+    pub urls: Vec<String>,
+    /// One JSON object a line.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub settings: FetchSettings,
 }
 
 #[derive(clap::Args)]

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Forget(args) => commands::maintain::forget(&args),
         Command::Fetch(args) => commands::fetch::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
+        Command::Robots(args) => commands::robots::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::Sim(args) => commands::sim::run(args),
     };

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod extract;
 pub mod fetch;
 pub mod maintain;
+pub mod robots;
 pub mod sim;
 mod sizes;
 pub mod status;
