@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rhumb_store::runs::RunsError;
-use rhumb_store::{Archive, Capture, Clock, Journal, Position, Record, Visit};
+use rhumb_store::{
+    Archive, Capture, Clock, Control as ControlRecord, Journal, Position, Record, Visit,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::commit_queue::{CommitQueue, Gathered};
@@ -140,6 +142,9 @@ fn commit_all(
     shard: usize,
 ) -> Result<(), String> {
     let mut sync = SyncTimer::new(&shared.clock, shared.config.sync_interval);
+    // What was synced is told in the journal with the next group, so that a
+    // start knows what cannot be torn.
+    let mut told = None;
     loop {
         let gathered = queue.gather(sync.due_in(), GROUP_BYTES, GROUP_AGE);
         let ends = matches!(gathered, Gathered::HungUp);
@@ -151,6 +156,13 @@ fn commit_all(
                 shard,
                 open: OpenGroup::default(),
             };
+            if let Some(synced) = commit.journal.synced().filter(|p| told != Some(*p)) {
+                told = Some(synced);
+                commit.push(Record::Control(ControlRecord::synced(
+                    synced,
+                    shared.clock.wall(),
+                )));
+            }
             commit.all(group)?;
             sync.written();
         }
@@ -163,6 +175,11 @@ fn commit_all(
             }
         }
         if ends {
+            if let Some(synced) = journal.synced().filter(|p| told != Some(*p)) {
+                let record = ControlRecord::synced(synced, shared.clock.wall());
+                journal.push(&Record::Control(record));
+                journal.commit().map_err(|error| error.to_string())?;
+            }
             return Ok(());
         }
         wait_for_views(shared)?;

@@ -29,6 +29,8 @@ impl Recovery<'_> {
             let end = result.ends.entry(position.journal).or_default();
             *end = Mark::from(position).max(*end);
             let stopped = match &record {
+                // Said of what stands before it.
+                Record::Control(c) if c.command == ControlRecord::SYNCED => continue,
                 Record::Control(c) if c.command == ControlRecord::STOPPED => Some(c.time),
                 _ => None,
             };

@@ -200,7 +200,9 @@ impl Frontier {
         self.counts.lanes += u64::from(known.is_none());
         let mut row = known.unwrap_or_default();
         if let Some(delay) = own_delay {
-            row.own_delay = delay;
+            // The longest that any scheme or port of the name asks for, as
+            // where it is learnt.
+            row.own_delay = row.own_delay.max(delay);
         }
         if let Some(reason) = given_up {
             row.given_up = reason.to_owned();

@@ -100,6 +100,8 @@ impl HostEvent {
     pub const ROBOTS: &str = "robots";
 }
 
+const CONTROL_KIND: u8 = 6;
+
 /// A command or a change of configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Control {
@@ -113,13 +115,38 @@ pub struct Control {
 }
 
 impl Control {
-    /// The command that a clean stop leaves as a journal's last record.
+    /// The command that a clean stop leaves as a journal's last record, but
+    /// for the one that says it is durable.
     pub const STOPPED: &str = "stopped";
+    /// All of this journal up to the sequence in `detail` was synced, with
+    /// the archive records it names, before this was written. A start cuts
+    /// nothing off before that place: a flaw there is damage, no tear.
+    pub const SYNCED: &str = "synced";
     /// The command of a takedown; its detail says how much went.
     pub const FORGOTTEN: &str = "forgotten";
     /// The command that lets what was forgotten be visited again. It holds
     /// the other's name, so that one search finds both.
     pub const LIFTED: &str = "forgotten-lifted";
+
+    pub fn synced(position: Position, time: Timestamp) -> Control {
+        Control {
+            time,
+            command: Control::SYNCED.to_owned(),
+            detail: position.sequence.to_string(),
+            ..Control::default()
+        }
+    }
+
+    /// The sequence that an encoded record says is synced, if it is of that
+    /// kind.
+    pub(crate) fn synced_by(record: &[u8]) -> Option<u64> {
+        let (&CONTROL_KIND, rest) = record.split_first()? else {
+            return None;
+        };
+        let control = decode_control(rest).ok()?;
+        let says = control.command == Control::SYNCED;
+        says.then(|| control.detail.parse().ok())?
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,7 +231,7 @@ impl Record {
             VISIT_KIND => Record::Visit(Box::new(Visit::decode(rest)?)),
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
-            6 => Record::Control(decode_control(rest)?),
+            CONTROL_KIND => Record::Control(decode_control(rest)?),
             SUPERSEDED_KIND => Record::Superseded(Superseded::decode(rest)?),
             kind => Record::Other {
                 kind,
@@ -220,7 +247,7 @@ impl Record {
             Record::Visit(_) => VISIT_KIND,
             Record::Admitted(_) => 4,
             Record::HostEvent(_) => 5,
-            Record::Control(_) => 6,
+            Record::Control(_) => CONTROL_KIND,
             Record::Superseded(_) => SUPERSEDED_KIND,
             Record::Other { kind, .. } => *kind,
         }

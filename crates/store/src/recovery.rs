@@ -1,16 +1,18 @@
 //! What a crash tore is cut off before anything else is read.
 //!
-//! A journal group that is not whole was not committed. Nor was one whose
-//! archive records are not there or not whole: the archive is synced before
-//! the journal, so only a group that was never synced can be in that state,
-//! and whatever stands after it was not synced either.
+//! A journal group that is not whole was not committed. Nor was one that was
+//! never synced and whose archive records are not there or not whole: the
+//! archive is synced before the journal, so whatever stands after such a
+//! group was not synced either.
 //!
-//! What is accepted is synced before the next epoch begins. So everything of
-//! an epoch before the last has been checked and is durable, and only the
-//! last epoch's archive records are read again; of earlier ones it is enough
-//! that they lie within their files.
+//! What was synced is known from the checkpoint, from the records that say so
+//! (`Control::SYNCED`), and from the epoch: what is accepted is synced before
+//! the next one begins. In all of that nothing is cut. An archive file that
+//! is damaged there, or was moved away, costs its pages and not the journal;
+//! `verify` tells of it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
-use crate::record::Position;
+use crate::record::{Control, Position};
 use crate::segment::segments_in;
 use crate::visit::{Extent, Visit};
 use crate::warc_reader::{DigestCheck, Flaw, Packing, Unpacker, read_record};
@@ -35,8 +37,8 @@ impl Journal {
         Journal::recover_from(disk, folder, archive, &[])
     }
 
-    /// As `recover`, but what stands at or before these positions, the last
-    /// synced of their journals, is known to be good and not looked at.
+    /// As `recover`, but what stands at or before these positions is known to
+    /// be synced, and not looked at.
     pub fn recover_from(
         disk: &Arc<dyn Disk>,
         folder: &Path,
@@ -67,10 +69,12 @@ impl Journal {
                     synced: mark,
                 });
             }
-            let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, mark + 1);
+            let read = |from| JournalReader::open(Arc::clone(disk), folder, journal, from);
+            let synced = last_synced(read(mark + 1), last_epoch)?.max(mark);
+            let mut reader = read(mark + 1);
             let mut torn_at = None;
             while let Some(group) = reader.next_group()? {
-                if !files.hold(&group, mark, last_epoch)? {
+                if !files.hold(&group, synced, last_epoch)? {
                     torn_at = reader.place_before(&group);
                     break;
                 }
@@ -88,6 +92,19 @@ impl Journal {
         }
         Ok(last_epoch + 1)
     }
+}
+
+/// Up to which sequence a journal says that it was synced in the last epoch.
+fn last_synced(mut reader: JournalReader, last_epoch: u32) -> Result<u64, JournalError> {
+    let mut synced = 0;
+    while let Some(group) = reader.next_group()? {
+        let of_last = group
+            .raw_records()
+            .filter(|(position, _)| position.epoch == last_epoch);
+        let said = of_last.filter_map(|(_, bytes)| Control::synced_by(bytes.ok()?));
+        synced = said.fold(synced, u64::max);
+    }
+    Ok(synced)
 }
 
 /// Cut a journal at a place, and everything that comes after it.
@@ -136,18 +153,18 @@ type OpenFile = (Box<dyn ReadFile>, u64);
 const OPEN_FILES: usize = 64;
 
 impl ArchiveFiles<'_> {
-    /// Whether every archive record that a group names is there; those of the
-    /// last epoch are read.
-    fn hold(&mut self, group: &Group, mark: u64, last_epoch: u32) -> Result<bool, JournalError> {
+    /// Whether every archive record is whole that a group names and that may
+    /// not have been synced.
+    fn hold(&mut self, group: &Group, synced: u64, last_epoch: u32) -> Result<bool, JournalError> {
         for (position, bytes) in group.raw_records() {
             let Ok(Some((url, extents))) = bytes.and_then(Visit::archived) else {
                 continue;
             };
-            if position.sequence <= mark {
+            if position.sequence <= synced || position.epoch < last_epoch {
                 continue;
             }
             for extent in &extents {
-                if !self.holds(url, extent, position.epoch == last_epoch)? {
+                if !self.holds(url, extent)? {
                     return Ok(false);
                 }
             }
@@ -155,18 +172,18 @@ impl ArchiveFiles<'_> {
         Ok(true)
     }
 
-    fn holds(&mut self, url: &str, extent: &Extent, read: bool) -> Result<bool, JournalError> {
+    fn holds(&mut self, url: &str, extent: &Extent) -> Result<bool, JournalError> {
         let Some(end) = extent.offset.checked_add(extent.length) else {
             return Ok(false);
         };
-        self.look_up(&extent.file);
+        self.look_up(&extent.file)?;
         let Some(Some((file, length))) = self.open.get(&extent.file) else {
             return Ok(false);
         };
         if end > *length {
             return Ok(false);
         }
-        let Some(packing) = Packing::of(&extent.file).filter(|_| read) else {
+        let Some(packing) = Packing::of(&extent.file) else {
             return Ok(true);
         };
         let whole = match read_record(&mut self.unpacker, &**file, extent.offset, end, packing) {
@@ -184,19 +201,26 @@ impl ArchiveFiles<'_> {
         Ok(whole)
     }
 
-    fn look_up(&mut self, name: &str) {
+    fn look_up(&mut self, name: &str) -> Result<(), JournalError> {
         if self.open.contains_key(name) {
-            return;
+            return Ok(());
         }
         if self.open.len() >= OPEN_FILES {
             self.open.clear();
         }
-        let file = self.disk.open(&self.folder.join(name));
-        let file = file.and_then(|file| {
+        let path = self.folder.join(name);
+        let file = self.disk.open(&path).and_then(|file| {
             let length = file.length()?;
             Ok((file, length))
         });
-        self.open.insert(name.to_owned(), file.ok());
+        let file = match file {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // That it cannot be read now does not mean that it is not there.
+            Err(error) => return Err(JournalError::io(&path)(error)),
+        };
+        self.open.insert(name.to_owned(), file);
+        Ok(())
     }
 
     /// Before the journal, as always.
