@@ -357,3 +357,19 @@ fn extract_prints_a_page_as_json() {
         .assert_stderr_has("/no/such/file");
     run_with(["extract", "-", "--url", "::"], b"").expect_code(2);
 }
+
+#[test]
+fn a_demo_leaves_a_demo_that_runs_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("demo/state");
+    std::fs::create_dir_all(&state).expect("a folder");
+    std::fs::write(state.join("demo"), "http://a.test/").expect("a file");
+    let lock = std::fs::File::create(state.join("lock")).expect("a file");
+    lock.lock().expect("the lock");
+    let dir = folder.path().join("demo").display().to_string();
+    let small = ["demo", "--hosts", "3", "--pages", "20", "--dir", &dir];
+    run(small).expect_code(3).assert_stderr_has("use");
+    assert!(state.join("demo").is_file());
+    drop(lock);
+    run(small).expect_code(0);
+}

@@ -188,3 +188,28 @@ fn a_page_that_is_too_long_once_decoded_is_whole_in_the_archive() {
         why.stdout
     );
 }
+
+/// What it forbids may stand in the part that is missing.
+#[test]
+fn a_robots_txt_broken_off_inside_its_coding_forbids_all() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    let rules = "User-agent: *\nDisallow: /nothing\nDisallow: /\n";
+    encoder
+        .write_all(rules.as_bytes())
+        .expect("a vector takes all");
+    let mut sent = encoder.finish().expect("a vector takes all");
+    sent.truncate(sent.len() / 2);
+    let server = OddServer::start(move |path| match path {
+        "/robots.txt" => Reply::Bytes(
+            "200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip",
+            sent.clone(),
+        ),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/", server.address);
+    let pace = ["--delay", "0s", "--set", "retry_delay=10ms"];
+    crawl(&seed, &folder.path().join("crawl"), &pace).expect_code(6);
+    let asked = server.asked();
+    assert!(!asked.is_empty() && asked.iter().all(|asked| asked.path == "/robots.txt"));
+}

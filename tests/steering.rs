@@ -195,3 +195,13 @@ fn after_a_kill_nobody_is_said_to_be_running() {
         .expect_code(0);
     assert_eq!(fetched.lines().len() as u64, figure(&report, "fetched"));
 }
+
+#[test]
+fn a_crawl_whose_socket_was_taken_away_still_ends() {
+    let web = slow_web(118);
+    let running = web.start_crawl("crawl", &["--max-pages", "120"]);
+    let socket = web.dir("crawl").join("state/control.sock");
+    wait_for("pages", || (web.sim.requests().len() > 60).then_some(()));
+    std::fs::remove_file(socket).expect("the socket");
+    running.wait().expect_code(0);
+}

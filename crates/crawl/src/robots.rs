@@ -9,6 +9,7 @@ use rhumb_robots::Rules;
 use rhumb_store::Timestamp;
 use rhumb_url::Url;
 
+use crate::config::Config;
 use crate::recover::lane_of;
 use crate::shard::Shard;
 
@@ -92,7 +93,7 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
 fn cut_short(document: &Document) -> bool {
     matches!(
         document.truncated,
-        Some(Truncation::Time | Truncation::Disconnect)
+        Some(Truncation::Time | Truncation::Disconnect | Truncation::Decode)
     )
 }
 
@@ -104,6 +105,16 @@ struct Entry {
     /// To be asked for again before it is believed.
     doubted: bool,
 }
+
+/// How long a robots.txt is good for. One just fetched must still be so when
+/// the host's delay is over, or it would be asked for again and again and no
+/// page ever.
+pub fn lifetime(config: &Config) -> Duration {
+    let longest_delay = config.delay.max(config.max_crawl_delay);
+    config.robots_ttl.max(2 * longest_delay + LEAST_LIFETIME)
+}
+
+const LEAST_LIFETIME: Duration = Duration::from_secs(60);
 
 /// By host fingerprint. When full, the entry fetched longest ago goes.
 pub struct RobotsCache {
@@ -191,7 +202,7 @@ impl Shard {
         };
         let wall = self.shared.clock.wall();
         let age = Duration::from_micros(wall.0.saturating_sub(row.fetched.0));
-        if age >= self.shared.config.robots_ttl {
+        if age >= lifetime(&self.shared.config) {
             return None;
         }
         let robots = Robots::from_row(&row, &self.shared.agent_token);
@@ -229,5 +240,17 @@ mod tests {
         assert!(cache.get(9, second * 10).is_some());
         assert!(matches!(cache.get(9, second * 200), Some(None)), "too old");
         assert_eq!(cache.entries.len(), 3);
+    }
+
+    #[test]
+    fn what_was_just_fetched_is_good_for_the_visit_that_asked() {
+        let config = Config {
+            robots_ttl: Duration::ZERO,
+            delay: Duration::from_secs(300),
+            ..Config::default()
+        };
+        assert!(lifetime(&config) > 2 * config.delay);
+        let config = Config::default();
+        assert_eq!(lifetime(&config), config.robots_ttl);
     }
 }

@@ -26,7 +26,7 @@ use crate::exchange::batches_of;
 use crate::freezing::Freezing;
 use crate::manifest::Mark;
 use crate::recover::{ShardState, Tail};
-use crate::robots::RobotsCache;
+use crate::robots::{self, RobotsCache};
 use crate::settled::Settled;
 use crate::shared::Shared;
 use crate::turn;
@@ -95,7 +95,7 @@ impl Shard {
             committer,
             robots: RefCell::new(RobotsCache::new(
                 config.robots_cache.div_ceil(shards),
-                config.robots_ttl,
+                robots::lifetime(config),
             )),
             frontier: RefCell::new(state.frontier),
             admissions: Admissions::new(state.seen, settled),

@@ -89,9 +89,10 @@ pub struct Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::SeqCst);
-        // Wake the listener.
-        let _ = UnixStream::connect(&self.path);
-        if let Some(thread) = self.thread.take() {
+        // Wake the listener. Where its file is gone, nobody can: it ends with
+        // the process.
+        let woken = UnixStream::connect(&self.path).is_ok();
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
         }
         let _ = std::fs::remove_file(&self.path);

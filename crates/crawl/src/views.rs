@@ -32,6 +32,8 @@ pub struct FirstVisit {
     pub position: Position,
     /// Fingerprint of its links as they were recorded.
     pub links: u64,
+    /// Its content is in the archive.
+    pub archived: bool,
 }
 
 /// Of what a position in the index speaks.
@@ -302,6 +304,7 @@ impl Inner {
         self.value
             .extend_from_slice(&links_print(visit).to_le_bytes());
         put_text(&mut self.value, &visit.url);
+        self.value.push(u8::from(!visit.extents.is_empty()));
         self.tables.content.put(&content.to_be_bytes(), &self.value);
         Ok(())
     }
@@ -353,11 +356,14 @@ fn decode_first(value: &[u8]) -> Result<FirstVisit, Malformed> {
     let time = Timestamp(cursor.varint()?);
     let payload_digest = cursor.take(20)?.try_into().map_err(|_| Malformed)?;
     let links = cursor.take(8)?.try_into().map_err(|_| Malformed)?;
+    let url = cursor.text()?.to_owned();
     Ok(FirstVisit {
         position,
         time,
         payload_digest,
         links: u64::from_le_bytes(links),
-        url: cursor.text()?.to_owned(),
+        url,
+        // Values written before this was told have nothing here.
+        archived: cursor.take(1) != Ok(&[0]),
     })
 }

@@ -86,8 +86,9 @@ pub fn record(
         visit.links.clear();
         offered.clear();
     }
-    // The same document in another coding is another payload.
-    let same = first.filter(|first| first.payload_digest == digest);
+    // The same document in another coding is another payload, and one that
+    // was not archived cannot be referred to.
+    let same = first.filter(|first| first.archived && first.payload_digest == digest);
     let revisit = same.map(|first| Revisit {
         url: first.url,
         time: first.time,

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use rhumb_crawl::{Config, Ending, SeedSource, Seeds};
+use rhumb_crawl::{Config, CrawlError, Ending, SeedSource, Seeds};
 use rhumb_sim::{Log, Sim, SimConfig};
+use rhumb_store::{DirectoryError, Disk, Locked, RealDisk};
 
 use crate::args::DemoArgs;
 use crate::commands::crawl::{print_summary, run_to_end};
@@ -77,7 +78,9 @@ fn make_room(dir: &Path) -> Result<(), Failure> {
     if !dir.exists() {
         return Ok(());
     }
-    if dir.join("state").join(MARK).is_file() {
+    let state = dir.join("state");
+    if state.join(MARK).is_file() {
+        let _lock = nobody_crawls(dir, &state.join("lock"))?;
         return std::fs::remove_dir_all(dir).map_err(Failure::io(dir.display().to_string()));
     }
     let mut entries = std::fs::read_dir(dir).map_err(Failure::io(dir.display().to_string()))?;
@@ -88,4 +91,17 @@ fn make_room(dir: &Path) -> Result<(), Failure> {
         "{} exists and was not made by a demo; choose another --dir",
         dir.display()
     )))
+}
+
+/// The lock of the crawl that is there; an error if somebody holds it.
+fn nobody_crawls(dir: &Path, lock: &Path) -> Result<Locked, Failure> {
+    let owner = std::process::id().to_string();
+    match RealDisk.lock(lock, &owner) {
+        Ok(Locked::InUse(holder)) => {
+            let path = dir.to_owned();
+            Err(CrawlError::from(DirectoryError::InUse { path, holder }).into())
+        }
+        Ok(held) => Ok(held),
+        Err(error) => Err(Failure::io(lock.display().to_string())(error)),
+    }
 }
