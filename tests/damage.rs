@@ -122,6 +122,40 @@ fn a_journal_that_lost_synced_records_is_told_and_the_state_can_be_made_again() 
 }
 
 #[test]
+fn a_journal_that_is_gone_is_told_and_the_state_can_be_made_again() {
+    let web = Simulated::new(30, 500, 69);
+    crawl_with_journal(&web);
+    // Of the two journals, only the first goes on: both must be there.
+    web.go_on("crawl", &["--max-pages", "210", "--threads", "1"])
+        .expect_code(0);
+    let folder = web.dir("crawl").join("journal");
+    let whole = files(&folder);
+    let asked = web.requests().len();
+    for gone in ["j00000", "j00001", "j"] {
+        let names_it = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(gone))
+        };
+        for path in whole.keys().filter(|path| names_it(path)) {
+            std::fs::remove_file(path).expect("a segment");
+        }
+        let left = files(&folder);
+        assert!(left.len() < whole.len());
+        let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(4);
+        done.assert_stderr_has("ends at record 0");
+        done.assert_stderr_has("rhumb rebuild");
+        assert!(files(&folder) == left, "the journal was changed");
+        for (path, bytes) in &whole {
+            std::fs::write(path, bytes).expect("a segment");
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    web.go_on("crawl", &["--max-pages", "none"]).expect_code(4);
+    assert_eq!(web.requests().len(), asked);
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+}
+
+#[test]
 fn rubbish_behind_the_last_commit_is_cut() {
     let web = Simulated::new(30, 500, 63);
     let segment = crawl_with_journal(&web);

@@ -158,6 +158,20 @@ impl Manifest {
         })
     }
 
+    /// The furthest mark of each journal, also of those that no shard goes on
+    /// with.
+    pub fn followed(&self) -> Marks {
+        let own = (0..).zip(self.shards.iter().map(|part| part.own));
+        let settled = self.shards.iter().flat_map(|part| &part.settled);
+        let others = settled.chain(&self.views.applied);
+        let mut followed = Marks::new();
+        for (journal, mark) in own.chain(others.map(|(journal, mark)| (*journal, *mark))) {
+            let furthest = followed.entry(journal).or_default();
+            *furthest = mark.max(*furthest);
+        }
+        followed
+    }
+
     /// The names of all runs.
     pub fn runs(&self) -> Vec<String> {
         let mut names = Vec::new();
