@@ -123,6 +123,40 @@ fn a_journal_that_lost_synced_records_is_told_and_the_state_can_be_made_again() 
 }
 
 #[test]
+fn a_journal_that_is_gone_is_told_and_the_state_can_be_made_again() {
+    let web = Simulated::new(30, 500, 69);
+    crawl_with_journal(&web);
+    // Of the two journals, only the first goes on: both must be there.
+    web.go_on("crawl", &["--max-pages", "210", "--threads", "1"])
+        .expect_code(0);
+    let folder = web.dir("crawl").join("journal");
+    let whole = files(&folder);
+    let asked = web.requests().len();
+    for gone in ["j00000", "j00001", "j"] {
+        let names_it = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(gone))
+        };
+        for path in whole.keys().filter(|path| names_it(path)) {
+            std::fs::remove_file(path).expect("a segment");
+        }
+        let left = files(&folder);
+        assert!(left.len() < whole.len());
+        let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(4);
+        done.assert_stderr_has("ends at record 0");
+        done.assert_stderr_has("rhumb rebuild");
+        assert!(files(&folder) == left, "the journal was changed");
+        for (path, bytes) in &whole {
+            std::fs::write(path, bytes).expect("a segment");
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    web.go_on("crawl", &["--max-pages", "none"]).expect_code(4);
+    assert_eq!(web.requests().len(), asked);
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+}
+
+#[test]
 fn rubbish_behind_the_last_commit_is_cut() {
     let web = Simulated::new(30, 500, 63);
     let segment = crawl_with_journal(&web);
@@ -161,8 +195,8 @@ fn another_format_is_refused() {
     let web = Simulated::new(3, 20, 64);
     web.crawl("crawl", &[]).expect_code(0);
     let identity = web.dir("crawl").join("state/identity.toml");
-    let text = std::fs::read_to_string(&identity).expect("the identity");
-    std::fs::write(&identity, text.replace("format = 2", "format = 999")).expect("the identity");
+    let text = without_checksum(&identity).replace("format = 2", "format = 999");
+    std::fs::write(&identity, text).expect("the identity");
     let before = files(&web.dir("crawl"));
     web.go_on("crawl", &[])
         .expect_code(3)
@@ -174,8 +208,86 @@ fn another_format_is_refused() {
 
     std::fs::write(&identity, "format = \"what?").expect("the identity");
     web.go_on("crawl", &[])
-        .expect_code(3)
+        .expect_code(4)
         .assert_stderr_has("identity.toml");
+}
+
+/// An identity as earlier builds wrote it.
+fn without_checksum(identity: &Path) -> String {
+    let text = std::fs::read_to_string(identity).expect("the identity");
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !line.contains("checksum")).collect()
+}
+
+#[test]
+fn an_identity_of_other_values_is_refused() {
+    let web = Simulated::new(3, 20, 70);
+    web.crawl("crawl", &["--max-pages", "5"]).expect_code(0);
+    let identity = web.dir("crawl").join("state/identity.toml");
+    let good = std::fs::read_to_string(&identity).expect("the identity");
+    let asked = web.requests().len();
+    for key in ["format = ", "hash_seed = ", "created = \"", "checksum = \""] {
+        let at = good.find(key).expect("a value") + key.len();
+        let other = if &good[at..=at] == "1" { "3" } else { "1" };
+        let spoiled = format!("{}{other}{}", &good[..at], &good[at + 1..]);
+        std::fs::write(&identity, spoiled).expect("the identity");
+        let before = files(&web.dir("crawl"));
+        for done in [
+            web.go_on("crawl", &["--max-pages", "none"]),
+            web.ask("status", "crawl", &[]),
+            web.ask("verify", "crawl", &[]),
+        ] {
+            let done = done.expect_code(4);
+            done.assert_stderr_has("identity.toml");
+            done.assert_stderr_has("checksum");
+            done.assert_stderr_has("from a copy");
+        }
+        assert!(files(&web.dir("crawl")) == before, "something was changed");
+    }
+    assert_eq!(web.requests().len(), asked);
+    // Earlier builds wrote none.
+    std::fs::write(&identity, &good).expect("the identity");
+    std::fs::write(&identity, without_checksum(&identity)).expect("the identity");
+    let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
+}
+
+#[test]
+fn no_new_identity_is_made_for_a_crawl_that_has_lost_its_own() {
+    let web = Simulated::new(3, 20, 71);
+    web.crawl("crawl", &["--max-pages", "5"]).expect_code(0);
+    let dir = web.dir("crawl");
+    let identity = dir.join("state/identity.toml");
+    let good = files(&dir);
+    let asked = web.requests().len();
+    std::fs::remove_file(&identity).expect("the identity");
+    let refused = |web: &Simulated| {
+        for done in [
+            web.crawl("crawl", &["--max-pages", "none"]),
+            web.go_on("crawl", &["--max-pages", "none"]),
+            web.ask("rebuild", "crawl", &[]),
+            web.ask("status", "crawl", &[]),
+        ] {
+            let done = done.expect_code(4);
+            done.assert_stderr_has("identity.toml is lost");
+            done.assert_stderr_has("from a copy");
+        }
+        assert!(!identity.exists());
+    };
+    refused(&web);
+    // The journal alone, and the manifest alone.
+    let manifest = dir.join("state/manifest.json");
+    std::fs::remove_file(&manifest).expect("the manifest");
+    refused(&web);
+    std::fs::write(&manifest, &good[&manifest]).expect("the manifest");
+    std::fs::remove_dir_all(dir.join("journal")).expect("the journal");
+    refused(&web);
+    assert_eq!(web.requests().len(), asked);
+    for (path, bytes) in &good {
+        std::fs::write(path, bytes).expect("a file");
+    }
+    let done = web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_counts_are_the_truth(&done);
 }
 
 #[test]

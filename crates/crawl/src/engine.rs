@@ -23,7 +23,7 @@ use crate::handle::Handle;
 use crate::identity::our_identity;
 use crate::judge::LinkRules;
 use crate::manifest::Manifest;
-use crate::opening::{cut_archive, hold_opened, shard_state};
+use crate::opening::{check_journals, cut_archive, hold_opened, shard_state};
 use crate::preflight;
 use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
@@ -138,6 +138,7 @@ impl Crawl {
                 sequence: part.own.sequence,
             })
             .collect();
+        check_journals(&*disk, &journal_folder, &manifest)?;
         let epoch = Journal::recover_from(&disk, &journal_folder, &directory.warc(), &synced)?;
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let mut scope = Scope::new(config.scope, print);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rhumb_store::runs::{KeyRunState, RunState};
-use rhumb_store::{Disk, Position, Timestamp};
+use rhumb_store::{Disk, MANIFEST, Position, Timestamp};
 use rhumb_url::{PARTITIONS, Partition};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,6 @@ use crate::counters::Counts;
 use crate::engine::{CrawlError, io_error};
 use crate::takedowns::Takedowns;
 
-const NAME: &str = "manifest.json";
 const FORMAT: u32 = 1;
 
 /// A place in a journal. Later epochs come after earlier ones, whatever
@@ -92,7 +91,7 @@ impl Manifest {
 
     /// The newest manifest of a crawl; an empty one if there is none.
     pub fn load(disk: &dyn Disk, folder: &Path) -> Result<Manifest, CrawlError> {
-        let path = folder.join(NAME);
+        let path = folder.join(MANIFEST);
         let bytes = match disk.read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Manifest::default());
@@ -118,7 +117,7 @@ impl Manifest {
     }
 
     pub fn store(&self, disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
-        let path = folder.join(NAME);
+        let path = folder.join(MANIFEST);
         let mut bytes = serde_json::to_vec(self).map_err(|error| CrawlError::BadManifest {
             path: path.clone(),
             reason: error.to_string(),
@@ -133,7 +132,7 @@ impl Manifest {
     /// Take the manifest away for good: the state is to be made again. After a
     /// loss of power it must not lead to what is no longer true.
     pub fn remove(disk: &dyn Disk, folder: &Path) -> Result<(), CrawlError> {
-        let path = folder.join(NAME);
+        let path = folder.join(MANIFEST);
         match disk.remove(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(io_error(&path)(error))
@@ -156,6 +155,20 @@ impl Manifest {
                 || (position.epoch == part.own.epoch
                     && (position.journal != journal || position.sequence <= part.own.sequence))
         })
+    }
+
+    /// The furthest mark of each journal, also of those that no shard goes on
+    /// with.
+    pub fn followed(&self) -> Marks {
+        let own = (0..).zip(self.shards.iter().map(|part| part.own));
+        let settled = self.shards.iter().flat_map(|part| &part.settled);
+        let others = settled.chain(&self.views.applied);
+        let mut followed = Marks::new();
+        for (journal, mark) in own.chain(others.map(|(journal, mark)| (*journal, *mark))) {
+            let furthest = followed.entry(journal).or_default();
+            *furthest = mark.max(*furthest);
+        }
+        followed
     }
 
     /// The names of all runs.

@@ -4,15 +4,36 @@
 use std::path::Path;
 
 use rhumb_frontier::{Frontier, Limits, Pace};
-use rhumb_store::{Clock, Disk, Timestamp, archive_epoch};
+use rhumb_store::{Clock, Disk, JournalError, Timestamp, archive_epoch, journals_in};
 
 use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::Config;
 use crate::engine::{CrawlError, io_error};
-use crate::manifest::Marks;
+use crate::manifest::{Manifest, Marks};
 use crate::recover::{Recovered, ShardState};
 use crate::state::ShardTables;
 use crate::views::Views;
+
+/// Every journal that the manifest has followed must be there. Recovery sees
+/// only those that are, and without any the epochs would begin again.
+pub fn check_journals(
+    disk: &dyn Disk,
+    folder: &Path,
+    manifest: &Manifest,
+) -> Result<(), CrawlError> {
+    let there = journals_in(disk, folder).map_err(io_error(folder))?;
+    for (journal, mark) in manifest.followed() {
+        if mark.sequence > 0 && !there.contains(&journal) {
+            return Err(CrawlError::Journal(JournalError::Lost {
+                folder: folder.to_owned(),
+                journal,
+                found: 0,
+                synced: mark.sequence,
+            }));
+        }
+    }
+    Ok(())
+}
 
 /// A shard's state over its tables, as a checkpoint left them.
 pub fn shard_state(config: &Config, clock: &dyn Clock, tables: ShardTables) -> ShardState {

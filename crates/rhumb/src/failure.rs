@@ -79,6 +79,9 @@ impl Failure {
             Failure::Usage(_) | Failure::Config(_) | Failure::Seeds(_) => code::USAGE,
             Failure::Crawl(error) => match error {
                 CrawlError::Config(_) | CrawlError::NoSeeds | CrawlError::Setup(_) => code::USAGE,
+                CrawlError::Directory(
+                    DirectoryError::BadIdentity { .. } | DirectoryError::IdentityLost(_),
+                ) => code::DISK,
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
@@ -119,9 +122,9 @@ fn next_of(error: &CrawlError) -> Option<&'static str> {
         CrawlError::Directory(DirectoryError::NotACrawl(_)) => {
             "Name the directory of a crawl with --dir; `rhumb crawl URL` makes a new one."
         }
-        CrawlError::Directory(DirectoryError::BadIdentity { .. }) => {
-            "Restore that file from a copy: journal and state cannot be read without it."
-        }
+        CrawlError::Directory(
+            DirectoryError::BadIdentity { .. } | DirectoryError::IdentityLost(_),
+        ) => "Restore that file from a copy: journal and state cannot be read without it.",
         CrawlError::Directory(DirectoryError::Io { .. }) => {
             "Check the path, its permissions and the disk, or choose another --dir."
         }

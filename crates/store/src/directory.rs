@@ -7,12 +7,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Disk, Locked};
+use crate::disk::{Disk, Locked, RealDisk};
+use crate::reader::journals_in;
 
 /// The version of the directory's layout and of the journal.
 pub const FORMAT: u32 = 2;
 
+/// The file in `state` that names what the state is made of.
+pub const MANIFEST: &str = "manifest.json";
+
 const IDENTITY: &str = "identity.toml";
+
+/// How the last line of the identity begins: a hash seed that changed
+/// unnoticed would have everything visited a second time.
+const CHECKSUM: &str = "checksum = ";
 
 /// What a crawl's files depend on. Another version of the program either
 /// finds the same values or refuses to mix its own with them.
@@ -35,6 +43,8 @@ pub enum DirectoryError {
     InUse { path: PathBuf, holder: String },
     #[error("{} is not a crawl directory (no state/identity.toml in it)", .0.display())]
     NotACrawl(PathBuf),
+    #[error("{}: state/identity.toml is lost, but journal or state are there", .0.display())]
+    IdentityLost(PathBuf),
     #[error("{}: state/identity.toml cannot be read: {reason}", path.display())]
     BadIdentity { path: PathBuf, reason: String },
     #[error(
@@ -58,8 +68,9 @@ pub struct CrawlDirectory {
 }
 
 impl CrawlDirectory {
+    /// Whether a crawl is there, be it one that has lost its identity.
     pub fn exists(path: &Path) -> bool {
-        identity_path(path).is_file()
+        identity_path(path).is_file() || has_crawl(&RealDisk, path).unwrap_or(false)
     }
 
     /// Open for crawling: make what is missing, take the lock.
@@ -86,10 +97,16 @@ impl CrawlDirectory {
         let identity_file = identity_path(path);
         let known = disk.list(&path.join("state")).map_err(failed(path))?;
         if !known.iter().any(|name| name == IDENTITY) {
-            let text = toml::to_string(ours).map_err(|error| DirectoryError::BadIdentity {
-                path: path.to_owned(),
-                reason: error.to_string(),
-            })?;
+            // Another hash seed would not fit what is there.
+            if has_crawl(&**disk, path)? {
+                return Err(DirectoryError::IdentityLost(path.to_owned()));
+            }
+            let text = ours
+                .to_text()
+                .map_err(|error| DirectoryError::BadIdentity {
+                    path: path.to_owned(),
+                    reason: error.to_string(),
+                })?;
             disk.replace(&identity_file, text.as_bytes())
                 .map_err(failed(&identity_file))?;
         }
@@ -107,7 +124,10 @@ impl CrawlDirectory {
         let identity_file = identity_path(path);
         let bytes = match disk.read(&identity_file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(DirectoryError::NotACrawl(path.to_owned()));
+                return Err(match has_crawl(disk, path)? {
+                    true => DirectoryError::IdentityLost(path.to_owned()),
+                    false => DirectoryError::NotACrawl(path.to_owned()),
+                });
             }
             other => other.map_err(failed(&identity_file))?,
         };
@@ -116,6 +136,9 @@ impl CrawlDirectory {
             reason,
         };
         let text = String::from_utf8(bytes).map_err(|error| bad(error.to_string()))?;
+        if !is_whole(&text) {
+            return Err(bad("its checksum is wrong".to_owned()));
+        }
         let identity: Identity =
             toml::from_str(&text).map_err(|error| bad(error.message().to_owned()))?;
         identity.check(ours, path)?;
@@ -152,6 +175,13 @@ impl CrawlDirectory {
 }
 
 impl Identity {
+    fn to_text(&self) -> Result<String, toml::ser::Error> {
+        let mut text = toml::to_string(self)?;
+        let sum = checksum(&text);
+        text.push_str(&format!("{CHECKSUM}\"{sum}\"\n"));
+        Ok(text)
+    }
+
     fn check(&self, ours: &Identity, path: &Path) -> Result<(), DirectoryError> {
         let pairs = [
             ("format", self.format.to_string(), ours.format.to_string()),
@@ -184,6 +214,27 @@ impl Identity {
         }
         Ok(())
     }
+}
+
+/// Whether an identity's text is what its checksum says; earlier builds wrote
+/// none. It is over the text, so that values this version does not know count.
+fn is_whole(text: &str) -> bool {
+    text.rfind(CHECKSUM).is_none_or(|at| {
+        let (values, line) = text.split_at(at);
+        line.trim_end() == format!("{CHECKSUM}\"{}\"", checksum(values))
+    })
+}
+
+fn checksum(values: &str) -> String {
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(values.as_bytes()))
+}
+
+/// Whether there are files that only an identity tells how to read.
+fn has_crawl(disk: &dyn Disk, path: &Path) -> Result<bool, DirectoryError> {
+    let (journal, state) = (path.join("journal"), path.join("state"));
+    let journals = journals_in(disk, &journal).map_err(failed(&journal))?;
+    let known = disk.list(&state).map_err(failed(&state))?;
+    Ok(!journals.is_empty() || known.iter().any(|name| name == MANIFEST))
 }
 
 fn identity_path(path: &Path) -> PathBuf {

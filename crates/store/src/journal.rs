@@ -35,7 +35,7 @@ pub enum JournalError {
     #[error(
         "journal {journal} ends at record {found}, but record {synced} was written and synced: \
          restore the folder {folder} from a copy, or make the state again from what is left \
-         (`rhumb rebuild`)"
+         (`rhumb rebuild`), which takes what the journals no longer name out of the archive too"
     )]
     Lost {
         folder: PathBuf,

@@ -37,7 +37,7 @@ pub use archive::{Archive, ArchiveFormat, archive_epoch, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
 pub use compaction::{CompactOptions, CompactReport, compact, compact_after};
-pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity};
+pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity, MANIFEST};
 pub use disk::{AppendFile, Disk, Locked, ReadFile, RealDisk};
 pub use fate::{Fate, Outcome, State};
 pub use forget::{ForgetError, ForgetReport, finish_forget, forget, lift};
