@@ -81,6 +81,7 @@ impl Failure {
                 CrawlError::Config(_) | CrawlError::NoSeeds | CrawlError::Setup(_) => code::USAGE,
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
+                CrawlError::Unsettled(_) => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
                 CrawlError::State(_) | CrawlError::BadManifest { .. } | CrawlError::Forget(_) => {
                     code::DISK
@@ -136,6 +137,9 @@ fn next_of(error: &CrawlError) -> Option<&'static str> {
         }
         CrawlError::State(RunsError::Io { .. }) => {
             "Check permissions and the disk; if the file is gone, `rhumb rebuild` makes the state again."
+        }
+        CrawlError::Unsettled(_) => {
+            "Nothing that was committed is lost: see to the disk, then let `rhumb rebuild --dir …` make the state again."
         }
         CrawlError::State(RunsError::Died) => "`rhumb crawl --dir …` goes on from the last commit.",
         CrawlError::Setup(_) => {
