@@ -194,6 +194,13 @@ fn what_was_never_committed_leaves_the_archive_and_nothing_else_does() {
     std::fs::write(&uncommitted, b"begun").expect("a file");
     let theirs = folder.join("index.cdx");
     std::fs::write(&theirs, b"made by somebody else").expect("a file");
+    let unnamed = folder.join("rhumb-20260101000000-e0009-s001-00000.warc.gz");
+    std::fs::write(&unnamed, bytes).expect("a file with whole records");
+    // To verify these are what a kill leaves.
+    let verified = web.ask("verify", "crawl", &["--json"]).expect_code(0);
+    assert_eq!(verified.json()["sound"], true);
+    assert_eq!(figure(&verified.json(), "warnings"), 0);
+    assert_eq!(figure(&verified.json(), "notes"), 3);
     web.go_on("crawl", &["--max-pages", "20"]).expect_code(0);
     let mut now = files(&folder);
     assert_eq!(
