@@ -105,6 +105,54 @@ fn a_journal_damaged_in_the_middle_is_told_and_left_as_it_is() {
 }
 
 #[test]
+fn a_takedown_that_cannot_be_made_takes_nothing_away() {
+    let web = Simulated::new(30, 500, 69);
+    let segment = crawl_with_journal(&web);
+    let bytes = std::fs::read(&segment).expect("the segment");
+    let mut spoiled = bytes.clone();
+    spoiled[60] ^= 0xff;
+    std::fs::write(&segment, &spoiled).expect("the segment");
+    let before = files(&web.dir("crawl"));
+    let fetched = web.to_fetch();
+    let some_page = fetched.iter().next().expect("a page");
+    for what in ["nosuch.test", some_page.as_str()] {
+        let done = web.ask("forget", "crawl", &[what]).expect_code(4);
+        done.assert_stderr_has("nothing was changed");
+        assert!(files(&web.dir("crawl")) == before, "something was changed");
+    }
+    web.go_on("crawl", &["--max-pages", "220"]).expect_code(0);
+}
+
+#[test]
+fn a_listing_that_meets_damage_says_so() {
+    let web = Simulated::new(30, 500, 71);
+    let segment = crawl_with_journal(&web);
+    let bytes = std::fs::read(&segment).expect("the segment");
+    let whole = urls(&web.dir("crawl"), "fetched");
+    let seed = web.truth.seed_url.as_str();
+    for at in [0, 60, bytes.len() / 2] {
+        let mut spoiled = bytes.clone();
+        spoiled[at] ^= 0xff;
+        std::fs::write(&segment, &spoiled).expect("the segment");
+        for state in ["fetched", "failed", "refused"] {
+            let done = web.ask("urls", "crawl", &["--state", state]).expect_code(4);
+            done.assert_stderr_has("is damaged at byte");
+            done.assert_stderr_has(&segment.display().to_string());
+        }
+        // What can be read is listed all the same.
+        let listed = web.ask("urls", "crawl", &["--state", "fetched"]).lines();
+        assert!(!listed.is_empty() && listed.len() < whole.len());
+        let done = web.ask("why", "crawl", &[seed, "--links"]).expect_code(4);
+        done.assert_stderr_has("is damaged at byte");
+        web.ask("forget", "crawl", &["--list"]).expect_code(4);
+    }
+    // What a kill tears at the end was not committed.
+    std::fs::write(&segment, [&bytes[..], &bytes[..50]].concat()).expect("the segment");
+    assert_eq!(urls(&web.dir("crawl"), "fetched"), whole);
+    web.ask("why", "crawl", &[seed, "--links"]).expect_code(0);
+}
+
+#[test]
 fn a_journal_that_lost_synced_records_is_told_and_the_state_can_be_made_again() {
     let web = Simulated::new(30, 500, 62);
     let segment = crawl_with_journal(&web);
@@ -181,6 +229,13 @@ fn what_was_never_committed_leaves_the_archive_and_nothing_else_does() {
     std::fs::write(&uncommitted, b"begun").expect("a file");
     let theirs = folder.join("index.cdx");
     std::fs::write(&theirs, b"made by somebody else").expect("a file");
+    let unnamed = folder.join("rhumb-20260101000000-e0009-s001-00000.warc.gz");
+    std::fs::write(&unnamed, bytes).expect("a file with whole records");
+    // To verify these are what a kill leaves.
+    let verified = web.ask("verify", "crawl", &["--json"]).expect_code(0);
+    assert_eq!(verified.json()["sound"], true);
+    assert_eq!(figure(&verified.json(), "warnings"), 0);
+    assert_eq!(figure(&verified.json(), "notes"), 3);
     web.go_on("crawl", &["--max-pages", "20"]).expect_code(0);
     let mut now = files(&folder);
     assert_eq!(

@@ -205,3 +205,28 @@ fn a_crawl_whose_socket_was_taken_away_still_ends() {
     std::fs::remove_file(socket).expect("the socket");
     running.wait().expect_code(0);
 }
+
+#[test]
+fn a_copy_of_a_running_crawl_is_not_that_crawl() {
+    let web = slow_web(119);
+    let running = web.start_crawl("crawl", &["--threads", "2"]);
+    wait_for("the crawl to answer", || {
+        let report = web.ask("status", "crawl", &["--json"]);
+        (report.code == Some(0) && report.json()["running"] == true).then_some(())
+    });
+    web.ask("pause", "crawl", &[]).expect_code(0);
+    let copied = web.dir("copy").join("state");
+    std::fs::create_dir_all(&copied).expect("a folder");
+    for name in ["identity.toml", "socket"] {
+        let from = web.dir("crawl").join("state").join(name);
+        std::fs::copy(from, copied.join(name)).expect("a copy");
+    }
+    for command in ["stop", "resume", "pause"] {
+        web.ask(command, "copy", &[]).expect_code(3);
+    }
+    assert_eq!(status(&web)["paused"], true);
+    // By another path it is the same folder.
+    std::os::unix::fs::symlink(web.dir("crawl"), web.dir("link")).expect("a link");
+    web.ask("stop", "link", &[]).expect_code(0);
+    running.wait().expect_code(0);
+}

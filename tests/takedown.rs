@@ -350,3 +350,40 @@ fn a_takedown_holds_over_kills_rebuilding_and_compaction() {
     assert!(urls(&web.dir("crawl"), "fetched").contains(seed));
     web.ask("verify", "crawl", &[]).expect_code(0);
 }
+
+#[test]
+fn a_takedown_of_what_was_never_seen_holds_and_rewrites_nothing() {
+    let web = Simulated::new(20, 300, 209);
+    web.crawl("crawl", &["--max-pages", "100", "--threads", "2"])
+        .expect_code(0);
+    let before = files(&web.dir("crawl"));
+    let runs = || -> Vec<PathBuf> {
+        let state = files(&web.dir("crawl").join("state"));
+        let runs = state
+            .into_keys()
+            .filter(|path| path.extension().is_some_and(|e| e == "run"));
+        runs.collect()
+    };
+    let runs_before = runs();
+    web.ask("forget", "crawl", &["never-seen.test"])
+        .expect_code(0);
+    let after = files(&web.dir("crawl"));
+    for (path, bytes) in &before {
+        let kept = ["journal", "warc"]
+            .iter()
+            .any(|name| path.parent().is_some_and(|at| at.ends_with(name)));
+        assert!(
+            !kept || after.get(path) == Some(bytes),
+            "{} was changed",
+            path.display()
+        );
+    }
+    // The state goes on from where it was: it is not made again.
+    let left = runs();
+    assert!(runs_before.iter().any(|run| left.contains(run)), "{left:?}");
+    let held = web.ask("forget", "crawl", &["--list"]).expect_code(0);
+    assert!(held.stdout.contains("never-seen.test"), "{}", held.stdout);
+    web.ask("verify", "crawl", &[]).expect_code(0);
+    web.go_on("crawl", &["--max-pages", "none"]).expect_code(0);
+    web.assert_lists_are_the_truth("crawl");
+}

@@ -52,6 +52,8 @@ pub enum CrawlError {
         "{}: {reason}; `rhumb rebuild` makes the state again from the journal", path.display()
     )]
     BadManifest { path: PathBuf, reason: String },
+    #[error("the state could not be written: {0}")]
+    Unsettled(String),
     #[error("{}: {error}", path.display())]
     Io {
         path: PathBuf,
@@ -222,7 +224,12 @@ impl Crawl {
 
     /// Visit nothing: take in what the journals say and leave a checkpoint.
     pub fn settle(self, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
-        self.run_shards(Seeds::none(), observer, false)
+        let summary = self.run_shards(Seeds::none(), observer, false)?;
+        // The checkpoint is all this is for: without one nothing was done.
+        match summary.ending {
+            Ending::Failed(reason) => Err(CrawlError::Unsettled(reason)),
+            _ => Ok(summary),
+        }
     }
 
     fn run_shards(

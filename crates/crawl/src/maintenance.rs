@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Clock, CompactOptions, CompactReport, CrawlDirectory, Disk, ForgetReport, Journal, RealDisk,
-    SystemClock, compact_after, forget, lift,
+    SystemClock, compact_after, forget_after, lift,
 };
 
 use crate::config::Config;
@@ -77,15 +77,28 @@ pub fn forget_pages(
     observer: &mut dyn Observer,
 ) -> Result<ForgetReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
-    // First of all: if this is interrupted, the next start makes the state
-    // again from whatever the journal says then.
-    Manifest::remove(&*disk, &directory.state())?;
-    // A state in memory would leave them there, with all they name.
-    StateFolder::read(&disk, &directory.state()).remove_all_but(&Manifest::default())?;
+    let state = directory.state();
+    // Once the new files are there, and before they count: if this is
+    // interrupted then, the next start makes the state again from whatever
+    // the journal says.
+    let mut remove_state = || {
+        Manifest::remove(&*disk, &state).map_err(io::Error::other)?;
+        // A state in memory would leave them there, with all they name.
+        let runs = StateFolder::read(&disk, &state).remove_all_but(&Manifest::default());
+        runs.map_err(io::Error::other)
+    };
     let now = SystemClock::default().wall();
     let matches = |url: &str| what.matches(url);
     let (journal, archive) = (directory.journal(), directory.warc());
-    let report = forget(&disk, &journal, &archive, what.as_str(), &matches, now)?;
+    let report = forget_after(
+        &disk,
+        &journal,
+        &archive,
+        what.as_str(),
+        &matches,
+        now,
+        &mut remove_state,
+    )?;
     drop(directory);
     Crawl::open(dir, config)?.settle(observer)?;
     Ok(report)

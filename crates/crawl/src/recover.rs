@@ -41,12 +41,14 @@ pub struct ShardState {
     pub tails: Vec<Tail>,
 }
 
-/// Read every record of every journal.
+/// Read every record of every journal. Damage to one is told when the others
+/// have been read.
 pub fn each_record(
     disk: &Arc<dyn Disk>,
     folder: &Path,
     mut with: impl FnMut(Position, Record),
 ) -> Result<(), JournalError> {
+    let mut whole = Ok(());
     for journal in journals(disk, folder)? {
         let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
         while let Some(group) = reader.next_group()? {
@@ -56,8 +58,9 @@ pub fn each_record(
                 }
             }
         }
+        whole = whole.and(reader.check_end());
     }
-    Ok(())
+    whole
 }
 
 fn journals(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Vec<u16>, JournalError> {
@@ -192,6 +195,9 @@ impl Recovery<'_> {
                     *next = reader.next_group()?;
                 }
             }
+        }
+        for (reader, _) in &readers {
+            reader.check_end()?;
         }
         Ok(())
     }

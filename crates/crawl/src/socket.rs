@@ -2,9 +2,12 @@
 //!
 //! A question is one line of JSON, the answer one or more lines. The socket's
 //! path stands in `state/socket`, because the folder's own path may be too
-//! long for one.
+//! long for one. A copy of the folder has that note too, and a socket of the
+//! same name may come later: so each question says of which folder it is
+//! asked, and the crawl of another one does not heed it.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +51,30 @@ pub enum Question {
     Checkpoint,
 }
 
+/// Which folder this is, whatever path leads to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    device: u64,
+    inode: u64,
+}
+
+impl Place {
+    fn of(folder: &Path) -> io::Result<Place> {
+        let metadata = std::fs::metadata(folder)?;
+        Ok(Place {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// A question and the state folder it is asked of.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    of: Place,
+    question: Question,
+}
+
 /// How a running crawl stands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Status {
@@ -75,6 +102,8 @@ pub enum Answer {
     Known,
     /// It was not done, and why.
     Refused(String),
+    /// The crawl of another folder was asked.
+    Elsewhere,
     Done,
 }
 
@@ -109,6 +138,7 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
     let note = state.join("socket");
+    let place = Place::of(&state)?;
     std::fs::write(&note, path.as_os_str().as_encoded_bytes())?;
     let ends = Arc::new(AtomicBool::new(false));
     let (handle, ended) = (handle.clone(), Arc::clone(&ends));
@@ -124,7 +154,7 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
                     return;
                 }
                 if let Ok(stream) = stream {
-                    let _ = answer(&stream, &handle, &mut journal, &ended);
+                    let _ = answer(&stream, place, &handle, &mut journal, &ended);
                 }
             }
         })?;
@@ -138,6 +168,7 @@ pub fn serve(directory: &CrawlDirectory, handle: &Handle) -> io::Result<Server> 
 
 fn answer(
     stream: &UnixStream,
+    place: Place,
     handle: &Handle,
     journal: &mut Positions,
     ended: &AtomicBool,
@@ -147,9 +178,13 @@ fn answer(
     let mut line = String::new();
     let mut reader = BufReader::new(io::Read::take(stream, 16 << 10));
     reader.read_line(&mut line)?;
-    let question: Question = serde_json::from_str(&line)?;
+    let asked: Asked = serde_json::from_str(&line)?;
     let mut out = BufWriter::new(stream);
-    match question {
+    if asked.of != place {
+        write_line(&mut out, &Answer::Elsewhere)?;
+        return out.flush();
+    }
+    match asked.question {
         Question::Status => write_line(&mut out, &Answer::Status(Box::new(status(handle))))?,
         Question::Queued => write_urls(&mut out, handle, false, ended)?,
         Question::InFlight => write_urls(&mut out, handle, true, ended)?,
@@ -251,12 +286,16 @@ pub fn ask(
         Ok(stream) => stream,
         Err(_) => return Ok(None),
     };
-    let mut line = serde_json::to_string(question)?;
+    let mut line = serde_json::to_string(&Asked {
+        of: Place::of(&dir.join("state"))?,
+        question: question.clone(),
+    })?;
     line.push('\n');
     (&stream).write_all(line.as_bytes())?;
     for line in BufReader::new(&stream).lines() {
         match serde_json::from_str(&line?)? {
             Answer::Done => return Ok(Some(())),
+            Answer::Elsewhere => return Ok(None),
             answer => each(answer)?,
         }
     }

@@ -96,6 +96,7 @@ impl Stopped {
                     }
                 }
             }
+            reader.check_end()?;
         }
         Ok(())
     }

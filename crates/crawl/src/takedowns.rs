@@ -52,6 +52,7 @@ impl Takedowns {
                     }));
                 }
             }
+            reader.check_end()?;
         }
         // Each was made in an epoch of its own.
         found.sort_by_key(|(epoch, _)| *epoch);

@@ -84,6 +84,7 @@ impl Failure {
                 ) => code::DISK,
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
+                CrawlError::Unsettled(_) => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
                 CrawlError::State(_) | CrawlError::BadManifest { .. } | CrawlError::Forget(_) => {
                     code::DISK
@@ -139,6 +140,9 @@ fn next_of(error: &CrawlError) -> Option<&'static str> {
         }
         CrawlError::State(RunsError::Io { .. }) => {
             "Check permissions and the disk; if the file is gone, `rhumb rebuild` makes the state again."
+        }
+        CrawlError::Unsettled(_) => {
+            "Nothing that was committed is lost: see to the disk, then let `rhumb rebuild --dir …` make the state again."
         }
         CrawlError::State(RunsError::Died) => "`rhumb crawl --dir …` goes on from the last commit.",
         CrawlError::Setup(_) => {

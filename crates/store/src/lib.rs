@@ -40,7 +40,7 @@ pub use compaction::{CompactOptions, CompactReport, compact, compact_after};
 pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity, MANIFEST};
 pub use disk::{AppendFile, Disk, Locked, ReadFile, RealDisk};
 pub use fate::{Fate, Outcome, State};
-pub use forget::{ForgetError, ForgetReport, finish_forget, forget, lift};
+pub use forget::{ForgetError, ForgetReport, finish_forget, forget, forget_after, lift};
 pub use group::Group;
 pub use journal::{Journal, JournalError};
 pub use memory_disk::{Fault, MemoryDisk, Unsynced};

@@ -74,6 +74,27 @@ impl JournalReader {
         })
     }
 
+    /// Asked at the end: whether that was the journal's, or damage with
+    /// records behind it that were not read. What is torn at the very end is
+    /// no damage: it was not committed, or is being written.
+    pub fn check_end(&self) -> Result<(), JournalError> {
+        if let Some((path, offset)) = self.torn.first() {
+            return Err(JournalError::Corrupt {
+                path: path.clone(),
+                offset: *offset,
+            });
+        }
+        match &self.current {
+            Some(segment) if segment.is_torn()? && segment.is_damaged_here()? => {
+                Err(JournalError::Corrupt {
+                    path: segment.path().to_owned(),
+                    offset: segment.offset,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Where the group that was read last begins.
     pub(crate) fn place_before(&self, group: &Group) -> Option<(String, u64)> {
         let segment = self.current.as_ref()?;

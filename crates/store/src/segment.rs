@@ -165,6 +165,18 @@ impl Segment {
         Ok(found.map(|(_, place)| place))
     }
 
+    /// Whether no whole group stands here, but one does later. In this order:
+    /// of two groups that are being written the first is whole first.
+    pub fn is_damaged_here(&self) -> Result<bool, JournalError> {
+        if self.good_group_after(self.offset)?.is_none() {
+            return Ok(false);
+        }
+        Ok(match self.header_at(self.offset, self.length()?)? {
+            Some((header, bytes)) => self.body_at(self.offset, &header, &bytes)?.is_none(),
+            None => true,
+        })
+    }
+
     /// The first whole, unharmed group that begins in a stretch, wherever in
     /// a group that stretch begins.
     pub fn good_group_between(

@@ -146,6 +146,7 @@ impl Explainer {
                     }
                 }
             }
+            reader.check_end()?;
         }
         explanation.visits.sort_by(|a, b| a.time.cmp(&b.time));
         explanation.links.sort_by(|a, b| a.time.cmp(&b.time));

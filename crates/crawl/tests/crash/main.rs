@@ -7,8 +7,8 @@ mod small_crawl;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rhumb_crawl::Ending;
-use rhumb_store::{Fault, MemoryDisk, Unsynced};
-use small_crawl::SmallWeb;
+use rhumb_store::{Disk, Fault, MemoryDisk, Unsynced};
+use small_crawl::{SmallWeb, manifest};
 
 /// What happens to the disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -207,6 +207,37 @@ fn crashes_upon_crashes_are_survived() {
 #[ignore = "many crawls: run it with --release"]
 fn many_crashes_upon_crashes_are_survived() {
     survive_many_crashes(300);
+}
+
+#[test]
+fn a_state_that_could_not_be_made_again_is_not_said_to_be() {
+    let web = SmallWeb::start();
+    let crawled = MemoryDisk::default();
+    assert_eq!(web.crawl(&crawled).unwrap(), Ending::Finished);
+    crawled.remove(&manifest()).unwrap();
+    let made = crawled.after_power_loss(Unsynced::Kept);
+    web.make_state_again(&made).unwrap();
+    let writes = made.writes();
+    let failed = AtomicU64::new(0);
+    for_each((0..writes).collect(), |at| {
+        for fault in [Fault::Broken, Fault::NoSpace] {
+            let disk = crawled.after_power_loss(Unsynced::Kept);
+            disk.plan(at, fault);
+            match web.make_state_again(&disk) {
+                Ok(()) => assert!(
+                    disk.read(&manifest()).is_ok(),
+                    "{fault:?} after {at} writes"
+                ),
+                Err(error) => {
+                    let told = error.to_string();
+                    assert!(told.contains("injected: "), "{fault:?} after {at}: {told}");
+                    failed.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    let failed = failed.into_inner();
+    assert!(failed > writes / 2, "{failed} failures at {writes} writes");
 }
 
 /// A small generator of numbers, the same from the same seed.

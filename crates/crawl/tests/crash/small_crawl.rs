@@ -1,7 +1,7 @@
 //! A crawl of a small simulated web on a disk in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rhumb_crawl::{
@@ -82,6 +82,14 @@ impl SmallWeb {
         Ok(crawl.run(seeds, &mut observer)?.ending)
     }
 
+    /// Make the state again from the journal alone.
+    pub fn make_state_again(&self, disk: &MemoryDisk) -> Result<(), CrawlError> {
+        let door: Arc<dyn Disk> = Arc::new(disk.clone());
+        let clock = Arc::new(SystemClock::default());
+        let crawl = Crawl::open_with(Path::new(DIR), self.config(), door, clock)?;
+        crawl.settle(&mut GivesSpace(disk.clone())).map(drop)
+    }
+
     /// The crawl on the disk has the whole reachable set, each page once, and
     /// would have it after a loss of power.
     pub fn assert_complete(&self, disk: &MemoryDisk, when: &str) {
@@ -101,6 +109,10 @@ impl SmallWeb {
         let twice = visits.iter().find(|(_, (_, times))| *times != 1);
         assert_eq!(twice, None, "{when}: visited more than once");
     }
+}
+
+pub fn manifest() -> PathBuf {
+    Path::new(DIR).join("state/manifest.json")
 }
 
 /// Every visited URL and how often it was visited; the archive's extents must

@@ -24,6 +24,7 @@ mod plan;
 mod records;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +92,30 @@ pub fn forget(
     matches: &dyn Fn(&str) -> bool,
     now: Timestamp,
 ) -> Result<ForgetReport, ForgetError> {
+    let (journal, archive) = (journal_folder, archive_folder);
+    forget_after(
+        disk,
+        journal,
+        archive,
+        subject,
+        matches,
+        now,
+        &mut || Ok(()),
+    )
+}
+
+/// Likewise; `before` is called once when all new files are written, before
+/// any takes an old one's place, and not if none does: whatever was made from
+/// the old ones is no longer true then.
+pub fn forget_after(
+    disk: &Arc<dyn Disk>,
+    journal_folder: &Path,
+    archive_folder: &Path,
+    subject: &str,
+    matches: &dyn Fn(&str) -> bool,
+    now: Timestamp,
+    before: &mut dyn FnMut() -> io::Result<()>,
+) -> Result<ForgetReport, ForgetError> {
     let epoch = Journal::recover(disk, journal_folder, archive_folder)?;
     // The plan of an earlier takedown must not come back among new files.
     let synced = disk.sync_folder(journal_folder);
@@ -138,6 +163,9 @@ pub fn forget(
         ..Control::default()
     });
     let name = write_note(&**disk, journal_folder, epoch, &note)?;
+    if !plan.is_empty() {
+        before().map_err(JournalError::io(journal_folder))?;
+    }
     plan.add(Room::Journal, &name);
     plan.carry_out(&**disk, journal_folder, archive_folder)?;
     Ok(report)

@@ -44,6 +44,10 @@ impl Plan {
         self.files.push((room, name.to_owned()));
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     pub fn count(&self, room: Room) -> u64 {
         self.files.iter().filter(|(r, _)| *r == room).count() as u64
     }

@@ -206,10 +206,24 @@ impl<'a> Extents<'a> {
                 file: name.to_owned(),
                 bytes: length - at,
             });
-        } else if parts.is_empty() {
-            self.check_gap(name, 0, length, report)?;
+        } else if parts.is_empty() && length > 0 && !self.is_just_begun(name, length, report)? {
+            report.find_unnamed(Finding::UnnamedFile {
+                file: name.to_owned(),
+                bytes: length,
+            });
         }
         Ok(())
+    }
+
+    /// Whether there is nothing in a file but the record about itself.
+    fn is_just_begun(
+        &mut self,
+        name: &str,
+        length: u64,
+        report: &mut Report<'_>,
+    ) -> Result<bool, JournalError> {
+        let first = self.read(name, 0, length, report)?;
+        Ok(first.is_ok_and(|record| record.kind == "warcinfo" && record.stored_length == length))
     }
 
     fn check_gap(

@@ -118,6 +118,8 @@ pub enum Finding {
         offset: u64,
         bytes: u64,
     },
+    #[error("{file}: no visit names any of its {bytes} bytes; they were never committed")]
+    UnnamedFile { file: String, bytes: u64 },
     #[error("{file} ends with {bytes} bytes that no visit names; the next start cuts them off")]
     Uncommitted { file: String, bytes: u64 },
     #[error(
@@ -141,9 +143,10 @@ impl Finding {
         match self {
             Finding::TornTail { .. }
             | Finding::Uncommitted { .. }
+            | Finding::UnnamedFile { .. }
             | Finding::Unexplained { .. }
             | Finding::LeftOver { .. } => Severity::Note,
-            Finding::UnnamedRecord { .. } | Finding::UnnamedBytes { .. } => Severity::Warning,
+            Finding::UnnamedRecord { .. } => Severity::Warning,
             _ => Severity::Damage,
         }
     }
