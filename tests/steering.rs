@@ -137,8 +137,10 @@ fn a_paused_crawl_can_be_stopped() {
 
 /// A crawl started by a shell that does something first.
 fn start_by_shell(web: &Simulated, first: &str) -> Running {
-    let mut shell = command("sh");
-    shell.args(["-c", &format!("{first}exec \"$@\""), "sh", RHUMB]);
+    // The tests themselves may run where hang-ups are ignored.
+    let mut shell = command("env");
+    shell.args(["--default-signal=HUP", "sh", "-c"]);
+    shell.args([&format!("{first}exec \"$@\""), "sh", RHUMB]);
     shell.args(web.crawl_args("crawl", &[]));
     Running::spawn(shell)
 }
