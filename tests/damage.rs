@@ -1,24 +1,11 @@
 //! Damaged crawl directories: what a crash tears is cut, what somebody broke
 //! is told and not touched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::support::files::files;
 use crate::support::{Simulated, figure, urls};
-
-/// Every file below a folder but the lock, with its bytes.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if !path.ends_with("state/lock") {
-            found.insert(path.clone(), std::fs::read(&path).expect("a file"));
-        }
-    }
-    found
-}
 
 /// A crawl that ended at a limit in several commit groups, and its largest
 /// journal segment.

@@ -1,20 +1,13 @@
 //! Files that are sound by themselves but do not agree: `rhumb verify` says
 //! where, and `rhumb rebuild` makes the state what the journal says.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::support::Simulated;
-
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let files = paths.filter_map(|path| Some((path.clone(), std::fs::read(&path).ok()?)));
-    files.collect()
-}
+use crate::support::files::files;
 
 fn read_manifest(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).expect("the manifest");

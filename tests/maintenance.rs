@@ -2,9 +2,10 @@
 //! what a kill must not make forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::support::files::files;
 use crate::support::odd_server::{OddServer, Reply};
 use crate::support::request_log::asked;
 use crate::support::{Running, Simulated, figure, run, urls, wait_for, warc};
@@ -31,19 +32,6 @@ fn assert_sound(web: &Simulated) {
 fn lists(web: &Simulated) -> BTreeMap<&'static str, BTreeSet<String>> {
     let list = |state| (state, urls(&web.dir("crawl"), state).into_iter().collect());
     STATES.into_iter().map(list).collect()
-}
-
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if let Ok(bytes) = std::fs::read(&path) {
-            found.insert(path, bytes);
-        }
-    }
-    found
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What is forgotten on request is gone from every file, is told of, and does
 //! not come back until that is lifted.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::files::files;
 use crate::support::odd_server::{OddServer, Reply};
 use crate::support::request_log::asked;
 use crate::support::warc::{self, find};
@@ -79,20 +79,6 @@ impl Site {
     fn why(&self, url: &str) -> Value {
         self.ask("why", &[url, "--json"]).expect_code(0).json()
     }
-}
-
-/// Every file below a folder.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if let Ok(bytes) = std::fs::read(&path) {
-            found.insert(path, bytes);
-        }
-    }
-    found
 }
 
 /// A file as it is, and whatever in it unpacks as zstd or gzip.

@@ -1,6 +1,7 @@
 //! What the whole-crawl tests have in common.
 
 pub mod figures;
+pub mod files;
 pub mod odd_server;
 pub mod patience;
 pub mod program;

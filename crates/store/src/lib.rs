@@ -8,10 +8,12 @@
 //! It touches files only through a [`Disk`] and asks the time only of a
 //! [`Clock`]. It never opens a socket and never decides what to crawl.
 
+mod admitted;
 mod archive;
 mod clock;
 pub mod codec;
 mod compaction;
+mod control;
 mod directory;
 mod disk;
 mod fate;
@@ -33,10 +35,12 @@ mod visit;
 mod warc;
 mod warc_reader;
 
+pub use admitted::{Admission, Admitted};
 pub use archive::{Archive, ArchiveFormat, archive_epoch, is_archive_name};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
 pub use compaction::{CompactOptions, CompactReport, compact, compact_after};
+pub use control::Control;
 pub use directory::{CrawlDirectory, DirectoryError, FORMAT, Identity, MANIFEST};
 pub use disk::{AppendFile, Disk, Locked, ReadFile, RealDisk};
 pub use fate::{Fate, Outcome, State};
@@ -46,7 +50,7 @@ pub use journal::{Journal, JournalError};
 pub use memory_disk::{Fault, MemoryDisk, Unsynced};
 pub use positions::Positions;
 pub use reader::{JournalReader, journals_in};
-pub use record::{Admission, Admitted, Control, EpochStart, HostEvent, Position, Record, Seed};
+pub use record::{EpochStart, HostEvent, Position, Record, Seed};
 pub use superseded::Superseded;
 pub use verify::{Finding, Part, Severity, VerifyCounts, verify_journal};
 pub use visit::{Extent, Fact, FactValue, LinkRecord, Origin, Visit};

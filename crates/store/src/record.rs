@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::admitted::Admitted;
 use crate::clock::Timestamp;
-use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_text, put_varint, read_fields};
-use crate::fate::Fate;
+use crate::codec::{Cursor, Fields, Malformed, Unknown, Value, put_varint, read_fields};
+use crate::control::{CONTROL_KIND, Control};
 use crate::superseded::{SUPERSEDED_KIND, Superseded};
 use crate::visit::{Extent, VISIT_KIND, Visit};
 
@@ -46,31 +47,6 @@ pub struct Seed {
     pub unknown: Unknown,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admission {
-    pub url: String,
-    pub fate: Fate,
-    /// Its sequence in the queue.
-    pub sequence: u64,
-}
-
-/// What the owner of some links says became of those that were new.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Admitted {
-    /// The visit that found them.
-    pub source: Option<Position>,
-    /// Its URL.
-    pub via: String,
-    pub depth: u32,
-    /// Redirects in a row that led here.
-    pub redirects: u32,
-    pub time: Timestamp,
-    /// The code of the order they were queued by.
-    pub order: u8,
-    pub entries: Vec<Admission>,
-    pub unknown: Unknown,
-}
-
 /// Something that holds for a whole host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HostEvent {
@@ -98,55 +74,6 @@ impl HostEvent {
     pub const RESTS: &str = "rests";
     /// The event that tells what came of asking for robots.txt.
     pub const ROBOTS: &str = "robots";
-}
-
-const CONTROL_KIND: u8 = 6;
-
-/// A command or a change of configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Control {
-    pub time: Timestamp,
-    pub command: String,
-    pub detail: String,
-    /// What the command is about: of a takedown, the host or the beginning of
-    /// URLs that the user named.
-    pub subject: String,
-    pub unknown: Unknown,
-}
-
-impl Control {
-    /// The command that a clean stop leaves as a journal's last record, but
-    /// for the one that says it is durable.
-    pub const STOPPED: &str = "stopped";
-    /// All of this journal up to the sequence in `detail` was synced, with
-    /// the archive records it names, before this was written. A start cuts
-    /// nothing off before that place: a flaw there is damage, no tear.
-    pub const SYNCED: &str = "synced";
-    /// The command of a takedown; its detail says how much went.
-    pub const FORGOTTEN: &str = "forgotten";
-    /// The command that lets what was forgotten be visited again. It holds
-    /// the other's name, so that one search finds both.
-    pub const LIFTED: &str = "forgotten-lifted";
-
-    pub fn synced(position: Position, time: Timestamp) -> Control {
-        Control {
-            time,
-            command: Control::SYNCED.to_owned(),
-            detail: position.sequence.to_string(),
-            ..Control::default()
-        }
-    }
-
-    /// The sequence that an encoded record says is synced, if it is of that
-    /// kind.
-    pub(crate) fn synced_by(record: &[u8]) -> Option<u64> {
-        let (&CONTROL_KIND, rest) = record.split_first()? else {
-            return None;
-        };
-        let control = decode_control(rest).ok()?;
-        let says = control.command == Control::SYNCED;
-        says.then(|| control.detail.parse().ok())?
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,13 +138,7 @@ impl Record {
                 fields.number(8, r.bytes);
                 fields.unknown(&r.unknown);
             }
-            Record::Control(r) => {
-                fields.number(1, r.time.0);
-                fields.text(2, &r.command);
-                fields.text(3, &r.detail);
-                fields.text(4, &r.subject);
-                fields.unknown(&r.unknown);
-            }
+            Record::Control(control) => control.encode(out),
             Record::Superseded(superseded) => superseded.encode(out),
             Record::Other { bytes, .. } => out.extend_from_slice(bytes),
         }
@@ -231,7 +152,7 @@ impl Record {
             VISIT_KIND => Record::Visit(Box::new(Visit::decode(rest)?)),
             4 => Record::Admitted(Admitted::decode(rest)?),
             5 => Record::HostEvent(decode_host_event(rest)?),
-            CONTROL_KIND => Record::Control(decode_control(rest)?),
+            CONTROL_KIND => Record::Control(Control::decode(rest)?),
             SUPERSEDED_KIND => Record::Superseded(Superseded::decode(rest)?),
             kind => Record::Other {
                 kind,
@@ -251,85 +172,6 @@ impl Record {
             Record::Superseded(_) => SUPERSEDED_KIND,
             Record::Other { kind, .. } => *kind,
         }
-    }
-}
-
-impl Admitted {
-    fn encode(&self, out: &mut Vec<u8>) {
-        let mut fields = Fields(out);
-        if let Some(source) = self.source {
-            fields.bytes(1, &encode_position(source));
-        }
-        fields.text(2, &self.via);
-        fields.number(3, u64::from(self.depth));
-        fields.number(4, self.time.0);
-        let mut block = Vec::new();
-        for entry in &self.entries {
-            put_varint(&mut block, entry.fate.code());
-            put_text(&mut block, &entry.url);
-        }
-        fields.bytes(5, &block);
-        fields.number(6, u64::from(self.redirects));
-        let first = self.entries.first().map_or(0, |entry| entry.sequence);
-        fields.number(7, first);
-        fields.number(8, u64::from(self.order));
-        // They follow one another, unless some have been taken out.
-        let steps = self.steps();
-        if steps.iter().any(|step| *step != 1) {
-            block.clear();
-            for step in steps {
-                put_varint(&mut block, step);
-            }
-            fields.bytes(9, &block);
-        }
-        fields.unknown(&self.unknown);
-    }
-
-    /// From each entry's sequence to the next one's.
-    fn steps(&self) -> Vec<u64> {
-        let pairs = self.entries.windows(2);
-        pairs
-            .map(|pair| pair[1].sequence.wrapping_sub(pair[0].sequence))
-            .collect()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Admitted, Malformed> {
-        let mut record = Admitted::default();
-        let (mut sequence, mut steps) = (0, Cursor(&[]));
-        let unknown = read_fields(bytes, |field, value| {
-            match field {
-                1 => record.source = Some(decode_position(value)?),
-                2 => record.via = value.text()?,
-                3 => record.depth = value.number()? as u32,
-                4 => record.time = Timestamp(value.number()?),
-                6 => record.redirects = value.number()? as u32,
-                7 => sequence = value.number()?,
-                8 => record.order = value.number()? as u8,
-                9 => steps = Cursor(value.bytes()?),
-                5 => {
-                    let mut cursor = Cursor(value.bytes()?);
-                    while !cursor.is_empty() {
-                        record.entries.push(Admission {
-                            fate: Fate::from_code(cursor.varint()?),
-                            url: cursor.text()?.to_owned(),
-                            sequence: 0,
-                        });
-                    }
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        for entry in &mut record.entries {
-            entry.sequence = sequence;
-            let step = match steps.is_empty() {
-                true => 1,
-                false => steps.varint()?,
-            };
-            sequence = sequence.wrapping_add(step);
-        }
-        record.unknown = unknown;
-        Ok(record)
     }
 }
 
@@ -399,25 +241,11 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
     Ok(record)
 }
 
-fn decode_control(bytes: &[u8]) -> Result<Control, Malformed> {
-    let mut record = Control::default();
-    record.unknown = read_fields(bytes, |field, value| {
-        match field {
-            1 => record.time = Timestamp(value.number()?),
-            2 => record.command = value.text()?,
-            3 => record.detail = value.text()?,
-            4 => record.subject = value.text()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    })?;
-    Ok(record)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fate::Outcome;
+    use crate::admitted::Admission;
+    use crate::fate::{Fate, Outcome};
     use crate::visit::{Extent, Fact, FactValue, LinkRecord};
 
     fn sample() -> Vec<Record> {

@@ -16,12 +16,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::control::Control;
 use crate::disk::{Disk, ReadFile};
 use crate::forget::finish_forget;
 use crate::group::Group;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in, last_epoch_in};
-use crate::record::{Control, Position};
+use crate::record::Position;
 use crate::segment::segments_in;
 use crate::visit::{Extent, Visit};
 use crate::warc_reader::{DigestCheck, Flaw, Packing, Unpacker, read_record};
@@ -57,6 +58,7 @@ impl Journal {
             unpacker: Unpacker::default(),
             to_sync: BTreeSet::new(),
         };
+        let segments = segments_in(&**disk, folder)?;
         for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
             let mark = synced.iter().filter(|p| p.journal == journal);
             let mark = mark.map(|p| p.sequence).max().unwrap_or(0);
@@ -70,7 +72,13 @@ impl Journal {
                 });
             }
             let read = |from| JournalReader::open(Arc::clone(disk), folder, journal, from);
-            let synced = last_synced(read(mark + 1), last_epoch)?.max(mark);
+            // Earlier epochs have been accepted: only the last can be torn.
+            let accepted = segments
+                .iter()
+                .filter(|(first, _)| first.journal == journal && first.epoch < last_epoch)
+                .map(|(first, _)| first.sequence)
+                .fold(mark + 1, u64::max);
+            let synced = last_synced(read(accepted))?.max(mark);
             let mut reader = read(mark + 1);
             let mut torn_at = None;
             while let Some(group) = reader.next_group()? {
@@ -94,14 +102,13 @@ impl Journal {
     }
 }
 
-/// Up to which sequence a journal says that it was synced in the last epoch.
-fn last_synced(mut reader: JournalReader, last_epoch: u32) -> Result<u64, JournalError> {
+/// Up to which sequence a journal says that it was synced.
+fn last_synced(mut reader: JournalReader) -> Result<u64, JournalError> {
     let mut synced = 0;
     while let Some(group) = reader.next_group()? {
-        let of_last = group
+        let said = group
             .raw_records()
-            .filter(|(position, _)| position.epoch == last_epoch);
-        let said = of_last.filter_map(|(_, bytes)| Control::synced_by(bytes.ok()?));
+            .filter_map(|(_, bytes)| Control::synced_by(bytes.ok()?));
         synced = said.fold(synced, u64::max);
     }
     Ok(synced)

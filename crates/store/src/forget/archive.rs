@@ -201,20 +201,22 @@ pub fn cut_out(
 mod tests {
     use super::*;
 
+    fn moved(cuts: &Cuts, offset: u64, length: u64) -> Option<(u64, u64)> {
+        let extent = Extent {
+            file: String::new(),
+            offset,
+            length,
+        };
+        cuts.moved(&extent).map(|e| (e.offset, e.length))
+    }
+
     #[test]
     fn extents_move_to_where_their_bytes_are() {
         let mut cuts = Cuts::default();
         cuts.add(10, 15, 0);
         cuts.add(15, 20, 0);
         cuts.add(50, 60, 0);
-        let moved = |offset: u64, length: u64| {
-            let extent = Extent {
-                file: String::new(),
-                offset,
-                length,
-            };
-            cuts.moved(&extent).map(|e| (e.offset, e.length))
-        };
+        let moved = |offset, length| moved(&cuts, offset, length);
         assert_eq!(cuts.ranges.len(), 2);
         assert_eq!(moved(0, 10), Some((0, 10)));
         assert_eq!(moved(10, 10), None);
@@ -231,14 +233,7 @@ mod tests {
         cuts.add(10, 20, 4);
         cuts.add(20, 30, 13);
         cuts.add(30, 40, 0);
-        let moved = |offset: u64, length: u64| {
-            let extent = Extent {
-                file: String::new(),
-                offset,
-                length,
-            };
-            cuts.moved(&extent).map(|e| (e.offset, e.length))
-        };
+        let moved = |offset, length| moved(&cuts, offset, length);
         assert_eq!(moved(0, 10), Some((0, 10)));
         assert_eq!(moved(10, 10), Some((10, 4)));
         assert_eq!(moved(20, 10), Some((14, 13)));

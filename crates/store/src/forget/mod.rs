@@ -30,11 +30,12 @@ use std::sync::Arc;
 
 use crate::archive::is_archive_name;
 use crate::clock::Timestamp;
+use crate::control::Control;
 use crate::disk::Disk;
 use crate::group::GroupBuilder;
 use crate::journal::{Journal, JournalError, last_sequence};
 use crate::reader::{JournalReader, journals_in};
-use crate::record::{Control, Position, Record};
+use crate::record::{Position, Record};
 use crate::rewrite::rewrite;
 use crate::segment::{segment_name, segments_in};
 use crate::warc_reader::{Flaw, Packing};

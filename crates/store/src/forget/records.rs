@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::ForgetReport;
 use super::archive::Cuts;
+use crate::admitted::Admitted;
 use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::positions::Positions;
-use crate::record::{Admitted, HostEvent, Position, Record};
+use crate::record::{HostEvent, Position, Record};
 use crate::rewrite::Verdict;
 use crate::superseded::Superseded;
 use crate::visit::{Extent, FactValue, Visit};
