@@ -259,3 +259,10 @@ fn a_disk_nearly_full_pauses_the_crawl_before_anything_is_fetched() {
     web.assert_counts_are_the_truth(&done.expect_code(0));
     assert_complete(&web);
 }
+
+#[test]
+fn what_is_in_flight_is_asked_of_a_crawl() {
+    let folder = temp();
+    let missing = text(&folder.path().join("missing"));
+    run(["urls", "--state", "in-flight", "--dir", &missing]).expect_code(3);
+}

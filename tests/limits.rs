@@ -146,3 +146,18 @@ fn bytes_of_attempts_that_came_to_nothing_are_counted() {
     let status = run(["status", "--dir", &dir, "--json"]).expect_code(0);
     assert_eq!(figure(&status.json(), "bytes"), server.sent());
 }
+
+#[test]
+fn there_are_no_more_connections_than_allowed_however_many_threads() {
+    let web = Simulated::with_latency(12, 60, 29, std::time::Duration::from_millis(5));
+    web.crawl("crawl", &["--threads", "4", "--connections", "2"])
+        .expect_code(0);
+    assert_complete(&web);
+    let requests = web.requests();
+    for request in &requests {
+        let under_way = requests
+            .iter()
+            .filter(|other| other.time <= request.time && other.end > request.time);
+        assert!(under_way.count() <= 2, "{request:?}");
+    }
+}

@@ -362,3 +362,28 @@ fn the_limit_on_pages_is_exact_over_kills() {
     assert_eq!(urls(&web.dir("crawl"), "fetched").len(), 300);
     assert_sound(&web);
 }
+
+/// Or each look at the crawl would read the whole journal.
+#[test]
+fn a_run_without_visits_leaves_the_marks_of_those_before() {
+    let web = Simulated::new(10, 100, 209);
+    web.crawl("crawl", &["--threads", "2"]).expect_code(0);
+    let marks = || {
+        let path = web.dir("crawl").join("state/manifest.json");
+        let text = std::fs::read_to_string(path).expect("the manifest");
+        let start = text.find('{').expect("an object");
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+        let manifest: serde_json::Value = values.next().expect("a value").expect("JSON");
+        let shards = manifest["shards"].as_array().expect("shards").clone();
+        let marks = shards.iter().flat_map(|shard| {
+            let settled = shard["settled"].as_object().expect("marks");
+            settled.values().map(|mark| figure(mark, "sequence"))
+        });
+        marks.collect::<Vec<u64>>()
+    };
+    assert!(marks().iter().all(|mark| *mark > 0), "{:?}", marks());
+    web.ask("rebuild", "crawl", &[]).expect_code(0);
+    assert!(marks().iter().all(|mark| *mark > 0), "{:?}", marks());
+    web.go_on("crawl", &[]).expect_code(0);
+    assert!(marks().iter().all(|mark| *mark > 0), "{:?}", marks());
+}

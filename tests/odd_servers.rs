@@ -112,13 +112,17 @@ fn a_robots_txt_at_another_name_of_the_site_counts() {
         "--resolve",
         "www.example.test=127.0.0.1",
     ];
-    let dir = folder.path().join("crawl");
-    let mut more = vec!["--delay", "20ms"];
-    more.extend(names);
-    crawl(&seed, &dir, &more).expect_code(0);
-    let fetched = urls(&dir, "fetched");
-    assert!(fetched.contains(&format!("{seed}allowed")), "{fetched:?}");
-    assert!(urls(&dir, "refused").contains(&format!("{seed}forbidden")));
+    // Both names have one address: also with one seat there.
+    for seats in ["per_address=8", "per_address=1", "address_delay=30ms"] {
+        let dir = folder.path().join(seats);
+        let mut more = vec!["--delay", "20ms", "--set", seats, "--max-time", "1m"];
+        more.extend(names);
+        let done = crawl(&seed, &dir, &more).expect_code(0);
+        assert_eq!(done.json()["ending"], "finished", "{seats}");
+        let fetched = urls(&dir, "fetched");
+        assert!(fetched.contains(&format!("{seed}allowed")), "{fetched:?}");
+        assert!(urls(&dir, "refused").contains(&format!("{seed}forbidden")));
+    }
     assert!(moved.asked().iter().all(|asked| asked.path != "/forbidden"));
 }
 

@@ -124,6 +124,12 @@ impl Crawl {
         let config_path = directory.config();
         disk.replace(&config_path, config.to_toml().as_bytes())
             .map_err(io_error(&config_path))?;
+        // Each shard has a connection at least: with more of them than
+        // connections there would be too many.
+        let config = Config {
+            threads: config.threads.min(config.connections).max(1),
+            ..config
+        };
         let journal_folder = directory.journal();
         let state_path = directory.state();
         // A state in memory begins from nothing, and leaves that on disk alone.

@@ -45,7 +45,11 @@ impl Shard {
                         self.catch_up(from, first, through);
                     }
                     Received::Nothing => {
-                        self.has_received(from, sent);
+                        // Where nothing was sent yet, what earlier runs have
+                        // settled stands.
+                        if sent > 0 {
+                            self.has_received(from, sent);
+                        }
                         break;
                     }
                 }

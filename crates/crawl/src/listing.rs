@@ -50,7 +50,8 @@ pub fn list_urls(
         }
     };
     match state {
-        State::InFlight => {}
+        // Nothing is, where nobody crawls; but there must be a crawl.
+        State::InFlight => drop(open(dir)?),
         State::Queued => {
             let stopped = Stopped::open(dir)?;
             stopped.shard.frontier.waiting(&mut |item| {

@@ -1,6 +1,7 @@
 //! A turn: the visits to one host name, over one connection, between *take*
 //! and *put back*.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use rhumb_fetch::{Document, Failure};
@@ -174,7 +175,7 @@ impl Visits<'_> {
             turn.spend();
             self.get(turn, url, true).await
         } else {
-            match get_elsewhere(shard, url).await {
+            match get_elsewhere(shard, url, self.addresses[0]).await {
                 Ok(got) => got,
                 Err(busy_until) => {
                     give_back(shard, item);
@@ -291,8 +292,14 @@ impl Visits<'_> {
 }
 
 /// One request to another name of the site, in that name's own turn. The
-/// error says when that name may be free.
-async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Failure>, Duration> {
+/// error says when that name may be free. At the same address it takes the
+/// seat that the caller has there: to want a second while others wait for the
+/// first would be to wait for oneself.
+async fn get_elsewhere(
+    shard: &Shard,
+    url: &Url,
+    seat: IpAddr,
+) -> Result<Result<Document, Failure>, Duration> {
     let lane = lane_of(&shard.shared.print, url);
     let taken = shard.frontier.borrow_mut().take_this(lane, shard.now());
     let turn = taken.unwrap_or_else(|error| {
@@ -303,14 +310,19 @@ async fn get_elsewhere(shard: &Shard, url: &Url) -> Result<Result<Document, Fail
     let got = match resolved {
         Err(failure) => Ok(Err(failure)),
         Ok(addresses) if addresses.is_empty() => Ok(Err(Failure::NoSuchName)),
-        Ok(addresses) if shard.shared.addresses.try_take(addresses[0], shard.now()) => {
+        Ok(addresses)
+            if addresses[0] == seat
+                || shard.shared.addresses.try_take(addresses[0], shard.now()) =>
+        {
             let mut visits = Visits {
                 shard,
                 addresses: &addresses,
                 connection: None,
             };
             let got = visits.get(&turn, url, true).await;
-            shard.give_up_seat(addresses[0]);
+            if addresses[0] != seat {
+                shard.give_up_seat(addresses[0]);
+            }
             Ok(got)
         }
         Ok(_) => Err(shard.now() + shard.shared.config.retry_delay),
