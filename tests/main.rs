@@ -14,6 +14,7 @@ mod limits;
 mod maintenance;
 mod odd_servers;
 mod politeness;
+mod reach;
 mod resume;
 mod robots_command;
 mod robots_suites;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rhumb_sim::LoggedRequest;
 
-use crate::support::odd_server::{OddServer, Reply};
+use crate::support::odd_server::{Asked, OddServer, Reply};
 use crate::support::request_log::{assert_complete, assert_polite, assert_spaced};
 use crate::support::stalls::Stalls;
-use crate::support::{Running, Simulated, wait_for};
+use crate::support::{Running, Simulated, figure, wait_for};
 
 fn web_with_latency(seed: u64) -> Simulated {
     Simulated::with_latency(12, 140, seed, Duration::from_millis(15))
@@ -31,7 +31,8 @@ fn two_requests_at_a_time_still_start_a_delay_apart() {
     let web = Simulated::with_latency(8, 60, 43, Duration::from_millis(150));
     let args = ["--delay", "100ms", "--per-host", "2", "--threads", "2"];
     let stalls = Stalls::watch();
-    web.crawl("crawl", &args).expect_code(0);
+    web.crawl("crawl", &[&args[..], &["--set", "delay_factor=0"]].concat())
+        .expect_code(0);
     assert_complete(&web);
     let requests = web.requests();
     assert_polite(&requests, 2, 0.100);
@@ -50,6 +51,101 @@ fn two_requests_at_a_time_still_start_a_delay_apart() {
         visits.windows(2).any(both)
     });
     assert!(overlap, "no two requests were under way together");
+}
+
+#[test]
+fn a_host_that_answers_slowly_rests_for_longer() {
+    for threads in ["1", "4"] {
+        let web = Simulated::with_latency(10, 60, 45, Duration::from_millis(30));
+        let args = ["--delay", "20ms", "--set", "delay_factor=4"];
+        web.crawl("crawl", &[&args[..], &["--threads", threads]].concat())
+            .expect_code(0);
+        assert_complete(&web);
+        let requests = web.requests();
+        assert_polite(&requests, 1, 0.020);
+        let mut last = std::collections::HashMap::new();
+        for request in &requests {
+            let Some(last): Option<&LoggedRequest> = last.insert(&request.host, request) else {
+                continue;
+            };
+            let (took, rest) = (last.end - last.time, request.time - last.end);
+            assert!(rest >= 4.0 * took, "{rest} s after {last:?}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_host_rests_also_over_a_kill() {
+    const REST: Duration = Duration::from_millis(600);
+    let server = OddServer::start(|path| {
+        if path.len() == 2 {
+            std::thread::sleep(REST / 3);
+        }
+        let links = (0..6).map(|n| format!("<a href=/{n}>x</a>"));
+        Reply::Answer("200 OK\r\nContent-Type: text/html", links.collect())
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seed = format!("http://{}/", server.address);
+    let factor = ["--set", "delay_factor=3", "--set", "sync_interval=10ms"];
+    let go_on = ["crawl", "--dir", &dir, "--delay", "10ms", "--quiet"];
+    let go_on = [&go_on[..], &factor].concat();
+    let mut running = Running::start(go_on.iter().chain(&[seed.as_str()]));
+    for kill in 1..=3 {
+        // The second slow answer since is in the journal when a third is asked for.
+        let wanted = server.asked().len() + 3;
+        wait_for("requests", || {
+            (server.asked().len() >= wanted).then_some(())
+        });
+        match kill % 2 {
+            0 => drop(running.kill()),
+            _ => drop(running.interrupt()),
+        }
+        running = Running::start(&go_on);
+    }
+    running.wait().expect_code(0);
+    let asked = server.asked();
+    // An answer that the kill cut off is not known to have been slow.
+    let answered = |pair: &&[Asked]| pair[0].path != pair[1].path;
+    let slow = |pair: &&[Asked]| pair[0].path.len() == 2;
+    for pair in asked.windows(2).filter(slow).filter(answered) {
+        let gap = pair[1].at - pair[0].at;
+        assert!(gap >= REST, "{gap:?} before {pair:?}");
+    }
+}
+
+#[test]
+fn the_crawl_as_a_whole_keeps_to_its_rate() {
+    const GAP: f64 = 1.0 / 50.0;
+    let web = Simulated::new(12, 60, 46);
+    web.crawl("crawl", &["--threads", "4", "--set", "max_rate=50"])
+        .expect_code(0);
+    assert_complete(&web);
+    let requests = web.requests();
+    let (Some(first), Some(last)) = (requests.first(), requests.last()) else {
+        panic!("nothing was asked for");
+    };
+    let span = last.time - first.time;
+    // The log's own times are off by a little, the first may come late.
+    let wanted = (requests.len() - 1) as f64 * GAP - 0.1;
+    assert!(span >= wanted, "{} requests in {span} s", requests.len());
+}
+
+#[test]
+fn the_crawl_as_a_whole_keeps_to_its_bandwidth() {
+    const RATE: u64 = 1_000_000;
+    let web = Simulated::new(12, 100, 47);
+    let args = ["--connections", "4", "--set", "max_bandwidth=1000000"];
+    let done = web.crawl("crawl", &args);
+    assert_complete(&web);
+    let bytes = figure(&done.expect_code(0).json(), "bytes");
+    let requests = web.requests();
+    let span = requests.last().expect("requests").time - requests[0].time;
+    // What the last requests brought is not paid for any more.
+    let last = 4 * 4 * bytes / requests.len() as u64;
+    let wanted = bytes.saturating_sub(last) as f64 / RATE as f64 - 0.2;
+    assert!(wanted > 0.5, "{bytes} bytes say nothing");
+    assert!(span >= wanted, "{bytes} bytes in {span} s");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 pub mod figures;
 pub mod files;
+pub mod name_server;
 pub mod odd_server;
 pub mod patience;
 pub mod program;

@@ -2,7 +2,7 @@
 //! was asked for what.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -38,7 +38,14 @@ pub struct OddServer {
 impl OddServer {
     /// `answers` is given the path of each request.
     pub fn start(answers: impl Fn(&str) -> Reply + Send + Sync + 'static) -> OddServer {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        OddServer::start_at(Ipv4Addr::LOCALHOST, answers)
+    }
+
+    pub fn start_at(
+        address: Ipv4Addr,
+        answers: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> OddServer {
+        let listener = TcpListener::bind((address, 0)).expect("a free port");
         let server = OddServer {
             address: listener.local_addr().expect("an address"),
             asked: Arc::default(),

@@ -63,11 +63,10 @@ pub struct State {
 
 impl State {
     pub fn new(set: Box<dyn Keys>, queue: Box<dyn Table>, rows: Box<dyn Table>) -> State {
+        // A turn is one visit, as where there is a delay.
         let pace = Pace {
-            per_host: 1,
             delay: Duration::ZERO,
-            // As where there is a delay: then a turn is one visit.
-            visits_per_turn: 1,
+            ..Pace::default()
         };
         let limits = Limits {
             bench: CONNECTIONS * HOSTS_PER_CONNECTION,

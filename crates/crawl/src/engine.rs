@@ -23,8 +23,9 @@ use crate::handle::Handle;
 use crate::identity::our_identity;
 use crate::judge::LinkRules;
 use crate::manifest::Manifest;
-use crate::opening::{check_journals, cut_archive, hold_opened, shard_state};
+use crate::opening::{check_journals, cut_archive, hold_opened, shard_state, spool_folder};
 use crate::preflight;
+use crate::reach::Reach;
 use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
@@ -114,7 +115,7 @@ impl Crawl {
     ) -> Result<Crawl, CrawlError> {
         let mut rules = LinkRules::new(&config)?;
         fetch_config(&config)?;
-        dns_config(&config)?;
+        let reach = Reach::new(&config, &dns_config(&config)?);
         let needed = preflight::files_needed(&config);
         let allowed = preflight::raise_file_limit();
         if needed > allowed {
@@ -185,6 +186,7 @@ impl Crawl {
         .run(&mut shards)?;
         let first_epoch = manifest.shards.iter().map(|part| part.own.epoch).min();
         cut_archive(&*disk, &directory.warc(), &recovered, first_epoch)?;
+        reach.heed(&scope);
         rules.heed(views.takedowns().in_force());
         let shared = Arc::new(Shared::new(Parts {
             config,
@@ -192,6 +194,8 @@ impl Crawl {
             clock,
             disk,
             journal_folder,
+            reach,
+            spool_folder: spool_folder(dir),
             print,
             scope,
             views,

@@ -1,7 +1,7 @@
 //! Steps of opening a crawl: a shard's state over its tables, and what must
 //! not be there any more.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rhumb_frontier::{Frontier, Limits, Pace};
 use rhumb_store::{Clock, Disk, JournalError, Timestamp, archive_epoch, journals_in};
@@ -45,6 +45,8 @@ pub fn shard_state(config: &Config, clock: &dyn Clock, tables: ShardTables) -> S
             true => config.visits_per_turn,
             false => 1,
         },
+        rest_factor: config.delay_factor.try_into().unwrap_or(u32::MAX),
+        most_rest: config.max_delay,
     };
     let share = |all: usize| all.div_ceil(config.threads.max(1));
     let limits = Limits {
@@ -117,4 +119,13 @@ pub fn cut_archive(
         }
     }
     Ok(())
+}
+
+/// Where long documents wait while they come in: on the disk of the crawl,
+/// if that is one of the system's.
+pub fn spool_folder(dir: &Path) -> PathBuf {
+    match dir.is_dir() {
+        true => dir.to_owned(),
+        false => std::env::temp_dir(),
+    }
 }

@@ -141,7 +141,10 @@ impl Recovery<'_> {
             priority: visit.priority,
             sequence: visit.sequence,
         };
-        shards[owner].frontier.forget(lane, place);
+        let frontier = &mut shards[owner].frontier;
+        frontier.forget(lane, place);
+        let end = Timestamp(visit.time.0 + visit.total_micros);
+        frontier.restore_answer(lane, end, Duration::from_micros(visit.total_micros))?;
         let duplicate = self.views.is_duplicate(visit)?;
         self.counters.tallies[owner].apply(visit, duplicate);
         Ok(())

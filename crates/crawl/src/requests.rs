@@ -29,17 +29,20 @@ impl Visits<'_> {
         if let Some(mut connection) = self.kept_connection(host)
             && connection.is_still_open().await
         {
-            self.wait_to_send(turn).await;
             // If the server closes instead of answering, the request may have
             // reached it: asking again is another visit, after the delay.
-            return self.get_on(host, connection, url, any_type).await;
+            return self.get_on(turn, connection, url, any_type).await;
         }
         let connection = self.shard.fetcher.connect(url, self.addresses).await?;
-        self.wait_to_send(turn).await;
-        self.get_on(host, connection, url, any_type).await
+        self.get_on(turn, connection, url, any_type).await
     }
 
     async fn wait_to_send(&self, turn: &Turn) {
+        let now = self.shard.now();
+        let at = self.shard.shared.throttle.reserve(now);
+        if at > now {
+            tokio::time::sleep(at - now).await;
+        }
         loop {
             let now = self.shard.now();
             let asked = self.shard.frontier.borrow_mut().may_send(turn, now);
@@ -52,18 +55,23 @@ impl Visits<'_> {
 
     async fn get_on(
         &mut self,
-        host: u64,
+        turn: &Turn,
         mut connection: Connection,
         url: &Url,
         any_type: bool,
     ) -> Result<Document, Failure> {
-        let before = connection.received();
+        self.wait_to_send(turn).await;
+        let (began, before) = (self.shard.now(), connection.received());
         let got = match any_type {
             true => connection.get_of_any_type(url).await,
             false => connection.get(url, None).await,
         };
+        let took = self.shard.now().saturating_sub(began);
+        self.shard.frontier.borrow_mut().note_answer(turn, took);
         let received = connection.received() - before;
         self.shard.shared.byte_budget.add(received);
+        let now = self.shard.now();
+        self.shard.shared.throttle.received(received, now);
         let told = got
             .as_ref()
             .map_or(0, |document| document.wire.len() as u64);
@@ -71,6 +79,7 @@ impl Visits<'_> {
         self.shard.leave_to_next_record(untold);
         let document = got?;
         if connection.reusable() {
+            let host = self.shard.shared.print.host(url);
             self.connection = Some((host, connection));
         }
         Ok(document)

@@ -163,10 +163,10 @@ impl SeedFeed {
         match read {
             Read::Endless => self.endless = true,
             Read::Mistake(error) => self.pass_over(&error.to_string(), observer),
-            Read::Seed(url) if shared.rules.takedown_of(&url).is_some() => {
-                self.pass_over(&shared.why_forgotten(&url), observer);
-            }
             Read::Seed(url) => {
+                if let Some(why) = shared.refuses_seed(&url) {
+                    return self.pass_over(&why, observer);
+                }
                 self.seeds += 1;
                 self.streamed += u64::from(self.endless);
                 let shard = shared.owner_of(&url);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use rhumb_fetch::{DnsConfig, FetchConfig, WantedTypes};
+use rhumb_fetch::{DnsConfig, FetchConfig, Spool, WantedTypes};
 use rhumb_frontier::AddressBench;
 use rhumb_store::{Clock, Disk};
 use rhumb_url::{Fingerprinter, Scope, Url};
@@ -19,7 +19,9 @@ use crate::door::{Door, SeedBatch};
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
 use crate::notes::Notes;
+use crate::reach::Reach;
 use crate::state::StateFolder;
+use crate::throttle::Throttle;
 use crate::views::Views;
 
 pub struct Shared {
@@ -52,6 +54,9 @@ pub struct Shared {
     pub budget: PageBudget,
     pub byte_budget: ByteBudget,
     pub addresses: AddressBench,
+    pub throttle: Throttle,
+    pub spool: Spool,
+    pub reach: Reach,
     pub exchange: Exchange,
     pub doors: Arc<Vec<Door>>,
 }
@@ -63,6 +68,9 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub disk: Arc<dyn Disk>,
     pub journal_folder: PathBuf,
+    pub reach: Reach,
+    /// For files that end with the process.
+    pub spool_folder: PathBuf,
     pub print: Fingerprinter,
     pub scope: Scope,
     pub views: Views,
@@ -103,6 +111,9 @@ impl Shared {
             budget: PageBudget::new(config.max_pages.0, parts.counters.fetched()),
             byte_budget: ByteBudget::new(config.max_bytes.0, parts.counters.bytes()),
             addresses: AddressBench::new(config.per_address, config.address_delay),
+            throttle: Throttle::new(config.max_rate.0, config.max_bandwidth.0),
+            reach: parts.reach,
+            spool: Spool::new(parts.spool_folder, config.document_memory.0),
             exchange: Exchange::new(config.threads, config.exchange_batches),
             counters: parts.counters,
             doors: parts.doors,
@@ -157,10 +168,14 @@ impl Shared {
         self.print.partition(url.site()).shard(self.shards())
     }
 
-    /// What whoever gives a forgotten URL as a seed is told.
-    pub fn why_forgotten(&self, seed: &Url) -> String {
-        let what = self.rules.takedown_of(seed).unwrap_or_default();
-        format!("{seed}: it was forgotten on request; `rhumb forget --allow {what}` lifts that")
+    /// Why a seed is not taken.
+    pub fn refuses_seed(&self, seed: &Url) -> Option<String> {
+        match self.rules.takedown_of(seed) {
+            Some(what) => Some(format!(
+                "{seed}: it was forgotten on request; `rhumb forget --allow {what}` lifts that"
+            )),
+            None => self.reach.lacks_contact(seed),
+        }
     }
 
     /// Give seeds to the shard that owns them. They open the scope to what
@@ -168,6 +183,7 @@ impl Shared {
     pub fn hand_over_seeds(&self, shard: usize, batch: SeedBatch) {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         batch.urls.iter().for_each(|seed| scope.add_seed(seed));
+        self.reach.heed(&scope);
         drop(scope);
         self.pending.add(1);
         self.doors[shard].put_seeds(batch);

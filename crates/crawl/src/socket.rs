@@ -218,8 +218,8 @@ fn why(handle: &Handle, journal: &mut Positions, url: &str) -> Answer {
 /// scope to what it stands for.
 fn add(handle: &Handle, seed: &str) -> Result<bool, String> {
     let url = Url::parse_seed(seed).map_err(|why| format!("{why}; {}", why.remedy()))?;
-    if handle.shared().rules.takedown_of(&url).is_some() {
-        return Err(handle.shared().why_forgotten(&url));
+    if let Some(why) = handle.shared().refuses_seed(&url) {
+        return Err(why);
     }
     let found = handle.shared().views.find(url.as_str(), Mention::Found);
     let known = found.map_err(|error| error.to_string())?.is_some();

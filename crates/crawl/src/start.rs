@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use rhumb_fetch::{Fetcher, Resolver};
+use rhumb_fetch::{FetchConfig, Fetcher, Resolver};
 use rhumb_store::{Archive, CrawlDirectory, EpochStart, Journal, Record};
 
 use crate::commit::{self, Committer};
@@ -52,7 +52,11 @@ pub fn start_shard(
     )
     .map_err(io_error(&directory.warc()))?;
     let (committer, work) = Committer::new(config.commit_bytes.0);
-    let fetcher = Fetcher::new(fetch_config(config)?)?;
+    let fetcher = Fetcher::new(FetchConfig {
+        spool: shared.spool.clone(),
+        guard: shared.reach.guard(),
+        ..fetch_config(config)?
+    })?;
     let dns = dns_config(config)?;
 
     let for_writer = Arc::clone(shared);

@@ -49,6 +49,12 @@ pub async fn fail(
     failure: &Failure,
     time: Timestamp,
 ) -> Next {
+    if let Failure::Unkept(_) = failure {
+        // Neither the URL's fault nor the host's.
+        give_back(shard, item);
+        shard.fail(&failure.to_string());
+        return Next::Rest(Duration::ZERO);
+    }
     let config = &shard.shared.config;
     let lane = turn.lane();
     let in_a_row = shard.frontier.borrow_mut().note_failure(lane, true);

@@ -25,7 +25,10 @@ pub fn outcome_of_failure(failure: &Failure) -> Outcome {
         Failure::FirstByteTimeout => Outcome::FirstByteTimeout,
         Failure::Closed => Outcome::Closed,
         Failure::HeadersTooLarge => Outcome::HeadersTooLarge,
-        Failure::HeaderCut | Failure::Protocol(_) | Failure::Unaskable(_) => Outcome::Broken,
+        Failure::SpecialAddress(_) | Failure::NoContact => Outcome::AddressRefused,
+        Failure::HeaderCut | Failure::Protocol(_) | Failure::Unaskable(_) | Failure::Unkept(_) => {
+            Outcome::Broken
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::WantedTypes;
+use crate::{Guard, Spool, WantedTypes};
 
 #[derive(Debug, Clone)]
 pub struct FetchConfig {
@@ -26,6 +26,10 @@ pub struct FetchConfig {
     pub headers: Vec<(String, String)>,
     /// Whether a server must show a certificate that a known authority signed.
     pub verify_tls: bool,
+    /// Where long responses wait, and how much of them may be in memory.
+    pub spool: Spool,
+    /// Which addresses may be connected to.
+    pub guard: Guard,
 }
 
 impl Default for FetchConfig {
@@ -42,6 +46,8 @@ impl Default for FetchConfig {
             wanted: WantedTypes::all(),
             headers: Vec::new(),
             verify_tls: true,
+            spool: Spool::default(),
+            guard: Guard::open(),
         }
     }
 }

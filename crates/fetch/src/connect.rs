@@ -33,8 +33,13 @@ impl Fetcher {
     /// Try the addresses in turn, a few at most, and give the first that
     /// answers. When none does, the first one's failure is told.
     pub async fn connect(&self, url: &Url, addresses: &[IpAddr]) -> Result<Connection, Failure> {
+        let guard = &self.http1.config.guard;
         let mut failure = None;
         for address in addresses.iter().take(MAX_TRIES) {
+            if let Err(closed) = guard.check(*address) {
+                failure.get_or_insert(closed);
+                continue;
+            }
             let remote = SocketAddr::new(*address, url.port());
             let limit = self.http1.config.connect_timeout;
             match timeout(limit, self.open(url, remote)).await {

@@ -1,5 +1,7 @@
 //! The ways in which a fetch can end without a document.
 
+use std::net::IpAddr;
+
 /// Why there is no document. Each case has a stable short [`code`](Failure::code)
 /// for journals and tables; the texts may change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +35,17 @@ pub enum Failure {
     HeadersTooLarge,
     #[error("the URL cannot be asked for on this connection: {0}")]
     Unaskable(String),
+    #[error(
+        "{0} is no address of the public Internet, where the crawl began; \
+         special_addresses = \"allow\" opens it"
+    )]
+    SpecialAddress(IpAddr),
+    #[error("the public web is not visited without a contact in the agent")]
+    NoContact,
+    /// Not the server's fault: the disk that long responses wait on is full
+    /// or broken.
+    #[error("the response could not be kept while it came in: {0}")]
+    Unkept(String),
 }
 
 impl Failure {
@@ -52,6 +65,9 @@ impl Failure {
             Failure::Protocol(_) => "protocol",
             Failure::HeadersTooLarge => "headers-too-large",
             Failure::Unaskable(_) => "unaskable",
+            Failure::SpecialAddress(_) => "special-address",
+            Failure::NoContact => "no-contact",
+            Failure::Unkept(_) => "unkept",
         }
     }
 
@@ -65,12 +81,15 @@ impl Failure {
             | Failure::Connect(_)
             | Failure::FirstByteTimeout
             | Failure::Closed
-            | Failure::HeaderCut => true,
+            | Failure::HeaderCut
+            | Failure::Unkept(_) => true,
             Failure::NoSuchName
             | Failure::Tls(_)
             | Failure::Protocol(_)
             | Failure::HeadersTooLarge
-            | Failure::Unaskable(_) => false,
+            | Failure::Unaskable(_)
+            | Failure::SpecialAddress(_)
+            | Failure::NoContact => false,
         }
     }
 }

@@ -6,11 +6,13 @@
 //! keep them, next to the payload without its transfer framing and the body
 //! without its content codings.
 //!
-//! It touches sockets and the system's DNS settings, nothing else. It never
-//! decides what to fetch or when, knows nothing of robots.txt, delays,
-//! redirects or files, and starts no task of its own (only the resolver's
-//! sockets are driven in the background of the runtime it is used in). All
-//! that servers send is bounded in bytes and in time.
+//! It touches sockets, the system's DNS settings and files without a name for
+//! long responses under way, nothing else. It never decides
+//! what to fetch or when, knows nothing of robots.txt, delays, redirects or
+//! archives, and starts no task of its own (only the resolver's sockets are
+//! driven in the background of the runtime it is used in). All that servers
+//! send is bounded in bytes and in time, and no connection leads to where the
+//! [`Guard`] says it must not.
 //!
 //! It is made for a `current_thread` tokio runtime: a [`Connection`] stays in
 //! its thread, a [`Document`] may go to another.
@@ -23,7 +25,9 @@ mod decode;
 mod dns;
 mod document;
 mod failure;
+mod guard;
 mod http1;
+mod spool;
 mod stream;
 mod tls;
 mod wanted;
@@ -33,5 +37,7 @@ pub use connect::Fetcher;
 pub use dns::{DnsConfig, Resolver};
 pub use document::{Document, Truncation, Unwanted, Validators};
 pub use failure::Failure;
+pub use guard::Guard;
 pub use http1::Connection;
+pub use spool::Spool;
 pub use wanted::WantedTypes;

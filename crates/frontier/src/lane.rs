@@ -50,6 +50,8 @@ pub(crate) struct Lane {
     pub next_request_at: Duration,
     /// The host's own wish for a longer delay than the configured one.
     pub own_delay: Duration,
+    /// How long it rests because its last answer took long.
+    pub slow_rest: Duration,
     /// Its one entry in the timing heap that counts.
     pub scheduled: Option<u64>,
     /// It stands in an address's row and is not to be taken.

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use rhumb_store::Timestamp;
 use rhumb_store::runs::RunsError;
 
 use crate::frontier::Frontier;
-use crate::lane::{LaneId, Place, Queued};
+use crate::lane::{Lane, LaneId, Place, Queued};
 
 /// When to look again for a lane that others are visiting.
 const BUSY_AGAIN: Duration = Duration::from_millis(50);
@@ -21,6 +22,40 @@ pub struct Pace {
     pub delay: Duration,
     /// Visits in one turn, where the delay is zero.
     pub visits_per_turn: usize,
+    /// A server that takes long to answer gets so many times as long to rest,
+    /// where the delay is not zero.
+    pub rest_factor: u32,
+    /// But no more than this.
+    pub most_rest: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            per_host: 1,
+            delay: Duration::from_secs(1),
+            visits_per_turn: 1,
+            rest_factor: 0,
+            most_rest: Duration::ZERO,
+        }
+    }
+}
+
+impl Pace {
+    /// How long a server rests that took so long to answer; zero where that
+    /// is no more than the delay.
+    fn rest_after(&self, answer: Duration) -> Duration {
+        let rest = answer.saturating_mul(self.rest_factor).min(self.most_rest);
+        match self.delay {
+            Duration::ZERO => Duration::ZERO,
+            delay if rest <= delay => Duration::ZERO,
+            _ => rest,
+        }
+    }
+
+    fn delay_of(&self, lane: &Lane) -> Duration {
+        self.delay.max(lane.own_delay).max(lane.slow_rest)
+    }
 }
 
 /// The right to visit a lane. There is no way to make one but to take it,
@@ -89,7 +124,7 @@ impl Frontier {
                 continue;
             }
             lane.taken += 1;
-            let delay = self.pace.delay.max(lane.own_delay);
+            let delay = self.pace.delay_of(lane);
             lane.next_allowed_at = now + delay;
             let turn = Turn {
                 lane: id,
@@ -118,7 +153,7 @@ impl Frontier {
         let Some(entry) = self.lanes.get_mut(&lane) else {
             return Ok(Err(now + BUSY_AGAIN));
         };
-        let delay = self.pace.delay.max(entry.own_delay);
+        let delay = self.pace.delay_of(entry);
         if entry.taken >= self.pace.per_host || entry.waits_for_address {
             return Ok(Err(now + delay.max(BUSY_AGAIN)));
         }
@@ -164,7 +199,7 @@ impl Frontier {
         if lane.next_request_at > now {
             return Err(lane.next_request_at);
         }
-        lane.next_request_at = now + self.pace.delay.max(lane.own_delay);
+        lane.next_request_at = now + self.pace.delay_of(lane);
         Ok(())
     }
 
@@ -176,8 +211,9 @@ impl Frontier {
         };
         lane.taken = lane.taken.saturating_sub(1);
         let usual = now + self.pace.delay.max(lane.own_delay);
-        lane.next_allowed_at = lane.next_allowed_at.max(usual).max(earliest);
-        if earliest > usual {
+        let next = (now + self.pace.delay_of(lane)).max(earliest);
+        lane.next_allowed_at = lane.next_allowed_at.max(next);
+        if next > usual {
             self.save_row(turn.lane);
         }
         if !self.make_room(turn.lane, now) {
@@ -221,6 +257,28 @@ impl Frontier {
         {
             lane.own_delay = delay;
             self.save_row(turn.lane);
+        }
+    }
+
+    /// How long the server took to answer.
+    pub fn note_answer(&mut self, turn: &Turn, took: Duration) {
+        let rest = self.pace.rest_after(took);
+        if let Some(lane) = self.lanes.get_mut(&turn.lane) {
+            lane.slow_rest = rest;
+        }
+    }
+
+    /// The journal says that a server took so long to answer, at this time.
+    pub fn restore_answer(
+        &mut self,
+        lane: LaneId,
+        end: Timestamp,
+        took: Duration,
+    ) -> Result<(), RunsError> {
+        let rest = self.pace.rest_after(took);
+        match rest.is_zero() {
+            true => Ok(()),
+            false => self.restore_rest(lane, Timestamp(end.0 + rest.as_micros() as u64)),
         }
     }
 

@@ -35,6 +35,8 @@ fn frontier_within(order: Order, per_host: usize, delay: Duration, limits: Limit
             per_host,
             delay,
             visits_per_turn: 10,
+            rest_factor: 5,
+            most_rest: Duration::from_secs(3),
         },
         limits,
         Box::new(MemoryTable::new()),
@@ -315,4 +317,49 @@ fn whatever_comes_late_or_comes_back_is_visited_once() {
         }
         assert!(visits.values().all(|visits| *visits == 1), "seed {seed}");
     }
+}
+
+#[test]
+fn a_slow_server_rests_for_longer_within_limits() {
+    let mut frontier = frontier(Order::Bfs, 1, millis(100));
+    for page in 0..5 {
+        admit(&mut frontier, item(1, page, 0));
+    }
+    // How long the answer takes, and the rest that follows.
+    let mut now = 0;
+    for (answer, rest) in [(10, 100), (300, 1500), (10_000, 3000), (20, 100)] {
+        let turn = frontier.take(millis(now)).unwrap().unwrap();
+        let item = frontier.pop(&turn).unwrap().unwrap();
+        frontier.finish(&item.key);
+        frontier.note_answer(&turn, millis(answer));
+        now += answer;
+        frontier.put_back(turn, millis(now), Duration::ZERO);
+        assert!(frontier.take(millis(now + rest - 1)).unwrap().is_none());
+        now += rest;
+    }
+    assert!(frontier.take(millis(now)).unwrap().is_some());
+}
+
+#[test]
+fn without_a_delay_no_server_rests() {
+    let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
+    admit(&mut frontier, item(1, 1, 0));
+    admit(&mut frontier, item(1, 2, 0));
+    let turn = frontier.take(millis(0)).unwrap().unwrap();
+    frontier.note_answer(&turn, millis(10_000));
+    frontier.put_back(turn, millis(0), Duration::ZERO);
+    assert!(frontier.take(millis(0)).unwrap().is_some());
+}
+
+#[test]
+fn what_the_journal_says_of_a_slow_answer_is_heeded() {
+    let mut frontier = frontier(Order::Bfs, 1, millis(100));
+    admit(&mut frontier, item(1, 1, 0));
+    let end = Timestamp(2_000_000);
+    frontier
+        .restore_answer(LaneId(1), end, millis(400))
+        .unwrap();
+    frontier.resume(millis(2100), millis(100));
+    assert!(frontier.take(millis(3999)).unwrap().is_none());
+    assert!(frontier.take(millis(4000)).unwrap().is_some());
 }

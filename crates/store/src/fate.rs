@@ -101,6 +101,8 @@ closed_list! {
         UnwantedType = 42, "unwanted-type";
         UnwantedSize = 43, "unwanted-size";
         HostGivenUp = 44, "host-given-up";
+        /// The address is not one that the crawl may connect to.
+        AddressRefused = 45, "address-refused";
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::str::FromStr;
 
-use crate::{Fingerprinter, Url};
+use crate::{Fingerprinter, Url, is_public_name};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeRule {
@@ -58,6 +58,9 @@ pub struct Scope {
     /// How long the opened prefixes are: only those lengths of a URL are
     /// looked up, however many folders it has.
     prefix_lengths: BTreeSet<usize>,
+    /// Seeds that everybody can reach, and seeds that only we can.
+    public: bool,
+    local: bool,
 }
 
 impl Scope {
@@ -67,6 +70,8 @@ impl Scope {
             print,
             open: HashSet::new(),
             prefix_lengths: BTreeSet::new(),
+            public: false,
+            local: false,
         }
     }
 
@@ -76,6 +81,10 @@ impl Scope {
 
     /// Open the scope to what this seed stands for.
     pub fn add_seed(&mut self, seed: &Url) {
+        match is_public_name(seed.name()) {
+            true => self.public = true,
+            false => self.local = true,
+        }
         let opened = match self.rule {
             ScopeRule::Any => return,
             ScopeRule::Page => seed.as_str(),
@@ -87,6 +96,11 @@ impl Scope {
             ScopeRule::Domain => seed.site(),
         };
         self.open.insert(self.print.text(opened));
+    }
+
+    /// Whether no seed is on the public Internet.
+    pub fn starts_locally(&self) -> bool {
+        self.local && !self.public
     }
 
     pub fn contains(&self, url: &Url) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, Size};
 use crate::judge::LinkRules;
 use crate::shared::{dns_config, fetch_config};
 
@@ -37,7 +37,8 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
 
 fn check_numbers(config: &Config) -> Result<(), ConfigError> {
     let count = |key, value: usize, least, most| (key, value as u64, least, most);
-    let counts: [Range; 18] = [
+    let rate = config.max_rate.0.unwrap_or(1);
+    let counts: [Range; 20] = [
         count("threads", config.threads, 1, 256),
         count("connections", config.connections, 1, 1_000_000),
         count("per_host", config.per_host, 1, 10_000),
@@ -60,6 +61,8 @@ fn check_numbers(config: &Config) -> Result<(), ConfigError> {
         count("max_headers", config.max_headers, 1, 16_384),
         count("max_links", config.max_links, 0, 10_000_000),
         count("max_anchor", config.max_anchor, 0, 1 << 20),
+        count("delay_factor", config.delay_factor, 0, 10_000),
+        ("max_rate", rate, 1, 1_000_000_000),
         count("dns_cache", config.dns_cache, 0, 1 << 32),
     ];
     for (key, value, least, most) in counts {
@@ -81,6 +84,12 @@ fn check_numbers(config: &Config) -> Result<(), ConfigError> {
         ("memory", config.memory, 64 << 10),
         ("max_body", config.max_body, 1),
         ("max_header", config.max_header, 1 << 10),
+        ("document_memory", config.document_memory, 64 << 10),
+        (
+            "max_bandwidth",
+            Size(config.max_bandwidth.0.unwrap_or(1)),
+            1,
+        ),
         ("commit_bytes", config.commit_bytes, 64 << 10),
         ("warc_roll", config.warc_roll, 1 << 10),
         ("journal_roll", config.journal_roll, 1 << 10),

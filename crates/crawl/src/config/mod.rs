@@ -15,6 +15,7 @@ use rhumb_frontier::Order;
 use rhumb_store::ArchiveFormat;
 use rhumb_url::ScopeRule;
 
+use crate::reach::Special;
 use crate::state::StateKind;
 
 pub use load::{ConfigError, ENV_PREFIX, Loader};
@@ -91,11 +92,15 @@ settings! {
     }
     "Politeness" {
         delay: Duration = Duration::from_secs(1), "Pause between two requests to one host name.";
+        delay_factor: usize = 5, "A host that takes long to answer rests for so many times as long before it is asked again; 0 for no longer than `delay`. Where `delay` is zero there is no pause at all.";
+        max_delay: Duration = Duration::from_secs(30), "But no host rests longer than this for being slow.";
         per_host: usize = 1, "Connections to one host name at a time.";
         per_address: usize = 8, "Connections to one IP address at a time, over all hosts on it.";
         address_delay: Duration = Duration::ZERO, "Pause between two requests to one IP address.";
+        max_rate: Limit = Limit(None), "Requests in a second, over all hosts.";
+        max_bandwidth: SizeLimit = SizeLimit(None), "Bytes received in a second, over all hosts: requests wait while more has come.";
         max_crawl_delay: Duration = Duration::from_secs(60), "A longer Crawl-delay in robots.txt is cut to this.";
-        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt. Add a URL or address where you can be reached.";
+        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt. The public web is not visited without a URL or mail address in it where you can be reached.";
         robots_ttl: Duration = Duration::from_secs(86_400), "A robots.txt older than this is fetched again; one younger than a minute and twice the longest delay never is.";
         robots_cache: usize = 1 << 18, "Hosts whose robots.txt is kept in memory.";
         retries: usize = 2, "How often a visit that failed on the way (no connection, time-out) is tried again.";
@@ -112,6 +117,7 @@ settings! {
         max_headers: usize = 512, "A response header of more fields than this fails the visit; 16,384 at the most.";
         max_links: usize = 10_000, "Links taken from one page.";
         max_anchor: usize = 512, "Bytes of anchor text kept per link.";
+        document_memory: Size = Size(256 << 20), "Memory for documents of more than 64 KiB, over all shards; while they come in they are in files, and wait there for room.";
         exchange_batches: usize = 1024, "Link messages that may wait between two shards; beyond that the receiver reads the sender's journal.";
         commit_bytes: Size = Size(64 << 20), "Bytes of finished visits that may wait for the disk, per shard; beyond that fetching waits.";
     }
@@ -124,6 +130,7 @@ settings! {
         dns: Vec<String> = Vec::new(), "Name servers to ask, ADDRESS:PORT; the system's when empty.";
         dns_timeout: Duration = Duration::from_secs(5), "For one question to one name server.";
         dns_cache: usize = 65_536, "Names kept in the resolver's cache, per shard.";
+        special_addresses: Special = Special::Auto, "Connect to loopback, private, link-local and other addresses that are not of the public Internet: allow, refuse, or auto: if every seed is one or a name that only your network knows (localhost, *.test, *.local, *.internal, a name without a dot). Addresses in `resolve` are open in any case.";
         verify_tls: bool = true, "Refuse servers whose certificate does not verify.";
     }
     "Storage" {

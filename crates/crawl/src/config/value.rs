@@ -5,6 +5,7 @@ use std::time::Duration;
 use rhumb_frontier::Order;
 use rhumb_store::ArchiveFormat;
 
+use crate::reach::Special;
 use crate::state::StateKind;
 use rhumb_url::ScopeRule;
 
@@ -234,7 +235,7 @@ macro_rules! named_value {
     )*};
 }
 
-named_value!(ScopeRule, Order, ArchiveFormat, StateKind);
+named_value!(ScopeRule, Order, ArchiveFormat, StateKind, Special);
 
 #[cfg(test)]
 mod tests {

@@ -37,7 +37,7 @@ impl Connection {
         stream: Stream,
         remote: SocketAddr,
     ) -> Result<Connection, Failure> {
-        let tape = Rc::new(RefCell::new(Tape::new()));
+        let tape = Rc::new(RefCell::new(Tape::new(http1.config.spool.clone())));
         let recorder = Recorder::new(stream, tape.clone());
         let (sender, driver) = http1
             .builder

@@ -125,7 +125,10 @@ impl Exchange<'_> {
         let complete = reading
             .as_ref()
             .is_some_and(|reading| reading.truncated.is_none());
-        let parts = self.assemble(framing, reading)?;
+        let taken = self.tape.borrow_mut().take();
+        let (request, received) = taken.map_err(unkept)?;
+        let received = received.whole().await.map_err(unkept)?;
+        let parts = self.assemble(framing, reading, request, received)?;
         let document = parts.document(self, url, head, unwanted, (first_byte, total));
         Ok((document, complete))
     }
@@ -164,7 +167,7 @@ impl Exchange<'_> {
             Failure::HeadersTooLarge
         } else if error.is_parse() {
             Failure::Protocol(error.to_string())
-        } else if tape.received().is_empty() {
+        } else if tape.is_blank() {
             Failure::Closed
         } else {
             Failure::HeaderCut
@@ -243,9 +246,14 @@ impl Exchange<'_> {
 
     /// Cut the tape into the response's parts. Without a reading there is only
     /// a head.
-    fn assemble(&self, framing: Framing, reading: Option<Reading>) -> Result<Assembled, Failure> {
+    fn assemble(
+        &self,
+        framing: Framing,
+        reading: Option<Reading>,
+        request: Bytes,
+        received: Bytes,
+    ) -> Result<Assembled, Failure> {
         let disagreed = || Failure::Protocol("its framing can be read in two ways".to_owned());
-        let (request, received) = self.tape.borrow_mut().take();
         let head = framing::head(&received).ok_or_else(disagreed)?;
         let head_len = head.len();
         let Some(Reading {
@@ -300,6 +308,10 @@ impl Exchange<'_> {
             truncated,
         })
     }
+}
+
+fn unkept(error: io::Error) -> Failure {
+    Failure::Unkept(error.to_string())
 }
 
 /// hyper tells a server about this kind of error, but a client only by its

@@ -11,6 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use crate::spool::{SPOOL_ABOVE, Spool, Spooled};
 use crate::stream::Stream;
 
 /// The most that one read adds to the tape.
@@ -20,8 +21,13 @@ const READ_LEAST: usize = 4 << 10;
 
 /// The bytes of one request and its response.
 pub(super) struct Tape {
+    spool: Spool,
     sent: BytesMut,
+    /// The response, or what came after `spooled`.
     received: BytesMut,
+    spooled: Option<Spooled>,
+    /// Why it could not be kept.
+    trouble: Option<io::Error>,
     /// Bytes received since the connection began.
     total: u64,
     /// The stream fails when a response grows beyond this.
@@ -30,10 +36,13 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    pub(super) fn new() -> Tape {
+    pub(super) fn new(spool: Spool) -> Tape {
         Tape {
+            spool,
             sent: BytesMut::new(),
             received: BytesMut::new(),
+            spooled: None,
+            trouble: None,
             total: 0,
             limit: 0,
             overflowed: false,
@@ -44,6 +53,8 @@ impl Tape {
     pub(super) fn rewind(&mut self, limit: usize) {
         self.sent.clear();
         self.received.clear();
+        self.spooled = None;
+        self.trouble = None;
         self.limit = limit;
         self.overflowed = false;
     }
@@ -52,8 +63,14 @@ impl Tape {
         self.limit = limit;
     }
 
-    pub(super) fn received(&self) -> &[u8] {
-        &self.received
+    /// Nothing was received.
+    pub(super) fn is_blank(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> u64 {
+        let spooled = self.spooled.as_ref().map_or(0, Spooled::len);
+        spooled + self.received.len() as u64
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -65,10 +82,49 @@ impl Tape {
     }
 
     /// What was sent and what was received; the tape is empty afterwards.
-    pub(super) fn take(&mut self) -> (Bytes, Bytes) {
+    pub(super) fn take(&mut self) -> io::Result<(Bytes, Received)> {
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
+        }
         let sent = std::mem::take(&mut self.sent);
         let received = std::mem::take(&mut self.received);
-        (sent.freeze(), received.freeze())
+        let received = Received {
+            spool: self.spool.clone(),
+            spooled: self.spooled.take(),
+            end: received.freeze(),
+        };
+        Ok((sent.freeze(), received))
+    }
+
+    /// Long responses go on in a file.
+    fn spill(&mut self) -> io::Result<()> {
+        if self.received.len() <= SPOOL_ABOVE {
+            return Ok(());
+        }
+        let spooled = match &mut self.spooled {
+            Some(spooled) => spooled,
+            none => none.insert(Spooled::begin(&self.spool)?),
+        };
+        spooled.push(&self.received)?;
+        self.received.clear();
+        Ok(())
+    }
+}
+
+/// A response as it was received.
+pub(super) struct Received {
+    spool: Spool,
+    spooled: Option<Spooled>,
+    end: Bytes,
+}
+
+impl Received {
+    /// All of it in memory, as soon as there is room.
+    pub(super) async fn whole(self) -> io::Result<Bytes> {
+        match self.spooled {
+            Some(spooled) => spooled.read_back(&self.spool, &self.end).await,
+            None => Ok(self.end),
+        }
     }
 }
 
@@ -98,11 +154,11 @@ impl Read for Recorder {
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        let before = tape.received.len();
-        if before >= tape.limit {
+        if tape.len() >= tape.limit as u64 {
             tape.overflowed = true;
             return Poll::Ready(Err(io::Error::other("longer than allowed")));
         }
+        let before = tape.received.len();
         let step = buf.remaining().min(READ_STEP);
         if tape.received.capacity() - before < READ_LEAST.min(step) {
             tape.received.reserve(step);
@@ -111,6 +167,11 @@ impl Read for Recorder {
         ready!(pin!(this.stream.read_buf(&mut target)).poll(cx))?;
         tape.total += (tape.received.len() - before) as u64;
         buf.put_slice(&tape.received[before..]);
+        if let Err(error) = tape.spill() {
+            let told = io::Error::new(error.kind(), error.to_string());
+            tape.trouble = Some(error);
+            return Poll::Ready(Err(told));
+        }
         Poll::Ready(Ok(()))
     }
 }

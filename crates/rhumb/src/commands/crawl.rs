@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use rhumb_crawl::{
-    Config, Crawl, CrawlError, Ending, Handle, SeedError, SeedSource, Seeds, Summary,
+    Config, Crawl, CrawlError, Ending, Handle, Reach, SeedError, SeedSource, Seeds, Summary,
+    dns_config,
 };
 use rhumb_store::CrawlDirectory;
 
@@ -35,6 +36,13 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
                 dir.display()
             )),
         });
+    }
+    let reach = Reach::new(&config, &dns_config(&config)?);
+    // Before there is anything on disk. The others are looked at as they come.
+    if !CrawlDirectory::exists(&dir)
+        && let Some(why) = seeds.first().and_then(|seed| reach.lacks_contact(seed))
+    {
+        return Err(Failure::Usage(why));
     }
     let (summary, signal) = run_to_end(&dir, config, seeds, quiet)?;
     if !quiet {
