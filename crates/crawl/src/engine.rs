@@ -332,7 +332,7 @@ fn count_late_commits(shared: &Shared) {
                 continue;
             };
             for committed in visits {
-                counters.tallies[shard].apply(&committed.visit, committed.duplicate);
+                counters.tallies[shard].apply(&committed.visit);
                 counters.gauges[shard]
                     .queued
                     .fetch_sub(1, Ordering::Relaxed);

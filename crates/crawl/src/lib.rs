@@ -36,6 +36,8 @@ mod opening;
 mod preflight;
 mod reading;
 mod recover;
+#[cfg(test)]
+mod recovery_tests;
 mod replay;
 mod requests;
 mod robots;

@@ -16,7 +16,7 @@ use crate::counters::Counts;
 use crate::engine::{CrawlError, io_error};
 use crate::takedowns::Takedowns;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A place in a journal. Later epochs come after earlier ones, whatever
 /// their sequences: those of an epoch that was cut short are given again.
@@ -76,6 +76,7 @@ pub struct ViewsPart {
     pub index: Vec<RunState>,
     pub seeds: Vec<RunState>,
     pub documents: u64,
+    pub duplicates: u64,
     #[serde(default)]
     pub takedowns: Takedowns,
 }

@@ -142,8 +142,7 @@ impl Recovery<'_> {
             sequence: visit.sequence,
         };
         shards[owner].frontier.forget(lane, place);
-        let duplicate = self.views.is_duplicate(visit)?;
-        self.counters.tallies[owner].apply(visit, duplicate);
+        self.counters.tallies[owner].apply(visit);
         Ok(())
     }
 

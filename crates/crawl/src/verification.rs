@@ -297,7 +297,8 @@ impl Checks<'_, '_> {
 
     /// The numbers agree with one another.
     fn counts(&mut self) {
-        let counts = self.stopped.counters.snapshot();
+        let duplicates = self.stopped.views.duplicates();
+        let counts = self.stopped.counters.snapshot(duplicates);
         let set = self.stopped.shard.seen.count();
         let queued = self.stopped.shard.frontier.queued();
         let pairs = [
