@@ -18,14 +18,17 @@ use crate::takedowns::Takedowns;
 
 const FORMAT: u32 = 2;
 
-/// A place in a journal. Later epochs come after earlier ones, whatever
-/// their sequences: those of an epoch that was cut short are given again.
+/// A place in a journal. Sequences go on over epochs, so they alone say which
+/// of two places comes first; those of an epoch that was cut short are given
+/// again, but a mark is only made of what is synced, and that is never cut.
+/// The epoch may be 0 where it is not known, of an epoch before this run's.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, Hash,
 )]
 pub struct Mark {
-    pub epoch: u32,
+    // First, because marks are compared in this order.
     pub sequence: u64,
+    pub epoch: u32,
 }
 
 impl From<Position> for Mark {

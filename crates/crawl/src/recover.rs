@@ -256,7 +256,7 @@ impl Recovery<'_> {
                 let settled = marks.map(Option::unwrap_or_default).min();
                 let settled = settled.unwrap_or_default();
                 shard.settled.insert(journal, settled.min(end));
-                if settled < end {
+                if settled.sequence < end.sequence {
                     let from = settled.sequence + 1;
                     shard.tails.push(Tail {
                         journal,
