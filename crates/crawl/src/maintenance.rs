@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::engine::{Crawl, CrawlError, Observer};
 use crate::forgotten::Forgotten;
 use crate::identity::our_identity;
-use crate::listing::open;
+use crate::listing::open_on;
 use crate::manifest::Manifest;
 use crate::state::StateFolder;
 use crate::summary::Summary;
@@ -21,11 +21,14 @@ use crate::takedowns::Takedowns;
 
 /// The directory, locked, and its disk.
 pub(crate) fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
-    open(dir)?;
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    Ok((locked_on(&disk, dir)?, disk))
+}
+
+pub(crate) fn locked_on(disk: &Arc<dyn Disk>, dir: &Path) -> Result<CrawlDirectory, CrawlError> {
+    open_on(&**disk, dir)?;
     let identity = our_identity(&SystemClock::default());
-    let directory = CrawlDirectory::open(&disk, dir, &identity)?;
-    Ok((directory, disk))
+    Ok(CrawlDirectory::open(disk, dir, &identity)?)
 }
 
 /// Make all state again from the journal.

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    CrawlDirectory, Disk, Finding, Part, Position, Record, Severity, SystemClock, VerifyCounts,
-    verify_journal,
+    CrawlDirectory, Disk, Finding, Part, Position, RealDisk, Record, Severity, SystemClock,
+    VerifyCounts, verify_journal,
 };
 use rhumb_url::Url;
 
 use crate::admission::set_key;
 use crate::config::Config;
 use crate::engine::CrawlError;
-use crate::maintenance::locked;
+use crate::maintenance::locked_on;
 use crate::manifest::Manifest;
 use crate::opening::shard_state;
 use crate::recover::each_record;
@@ -97,8 +97,18 @@ pub fn verify(
     with: &mut Tell<'_>,
     progress: &mut dyn FnMut(String),
 ) -> Result<Verified, CrawlError> {
-    let (directory, disk) = locked(dir)?;
-    let manifest = state_damage(Manifest::load(&*disk, &directory.state()))?;
+    verify_on(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir, with, progress)
+}
+
+/// Likewise, through this door.
+pub fn verify_on(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    with: &mut Tell<'_>,
+    progress: &mut dyn FnMut(String),
+) -> Result<Verified, CrawlError> {
+    let directory = locked_on(disk, dir)?;
+    let manifest = state_damage(Manifest::load(&**disk, &directory.state()))?;
     let synced: Vec<Position> = match &manifest {
         Ok(manifest) => (0..)
             .zip(&manifest.shards)
@@ -111,7 +121,7 @@ pub fn verify(
         Err(_) => Vec::new(),
     };
     let journal = verify_journal(
-        &disk,
+        disk,
         &directory.journal(),
         &directory.warc(),
         &synced,
@@ -133,11 +143,11 @@ pub fn verify(
     let checked = match manifest {
         Err(damage) => Err(damage),
         Ok(manifest) if journal.journal_damages > 0 => {
-            state_damage(read_state(&directory, &disk, &manifest))?
+            state_damage(read_state(&directory, disk, &manifest))?
         }
         Ok(_) => {
             verified.compared = true;
-            state_damage(compare(dir, &mut verified, with, progress))?
+            state_damage(compare(disk, dir, &mut verified, with, progress))?
         }
     };
     if let Err(damage) = checked {
@@ -191,12 +201,13 @@ fn read_state(
 }
 
 fn compare(
+    disk: &Arc<dyn Disk>,
     dir: &Path,
     verified: &mut Verified,
     with: &mut Tell<'_>,
     progress: &mut dyn FnMut(String),
 ) -> Result<(), CrawlError> {
-    let stopped = Stopped::open(dir)?;
+    let stopped = Stopped::open_on(disk, dir)?;
     let mut checks = Checks {
         stopped: &stopped,
         verified,
