@@ -54,6 +54,12 @@ impl Verified {
 
     /// What to do about what was found, one sentence or two for each part.
     pub fn advice(&self) -> Vec<&'static str> {
+        if self.journal.unfinished_forget {
+            return vec![
+                "A takedown was interrupted: run `rhumb forget` again as before, which finishes it \
+                 (the next `rhumb crawl` or `rhumb rebuild` does so too), and then `rhumb verify`.",
+            ];
+        }
         let journal = self.journal.journal_damages;
         let mut advice = Vec::new();
         if journal > self.journal.lost_ends {
@@ -141,6 +147,8 @@ pub fn verify_on(
         state_damages: 0,
     };
     let checked = match manifest {
+        // The takedown takes the state away, and it is made again after.
+        _ if journal.unfinished_forget => Ok(()),
         Err(damage) => Err(damage),
         Ok(manifest) if journal.journal_damages > 0 => {
             state_damage(read_state(&directory, disk, &manifest))?

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhumb_store::{
-    Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, HostEvent, MemoryDisk,
-    Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, compact, finish_forget,
-    forget, lift,
+    Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, Finding, HostEvent,
+    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, compact,
+    finish_forget, forget, lift, verify_journal,
 };
 use written::{Crawl, Place, mentions, unpacked};
 
@@ -233,6 +233,20 @@ fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
     }
 }
 
+/// An interrupted takedown is nothing to restore a backup for.
+fn assert_not_called_damaged(place: &Place, when: &str) {
+    let (journal, warc) = (place.journal(), place.warc());
+    let mut findings = Vec::new();
+    let mut find = |finding: Finding| findings.push(finding);
+    let counts = verify_journal(&place.disk, &journal, &warc, &[], &mut find, &mut |_| ());
+    let counts = counts.unwrap();
+    assert_eq!(counts.damages, 0, "{when}: {findings:?}");
+    let decided = place.disk.list(&journal).unwrap();
+    let decided = decided.iter().any(|name| name == "forget.plan");
+    assert_eq!(counts.unfinished_forget, decided, "{when}: {findings:?}");
+    assert_eq!(counts.is_sound(), !decided, "{when}");
+}
+
 #[test]
 fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
     let mut completed_later = 0;
@@ -256,6 +270,7 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
             let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
             finished |= result.is_ok();
             let place = Place::in_memory(&memory.after_power_loss(loss));
+            assert_not_called_damaged(&place, &format!("{loss:?} after {writes} writes"));
             let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
             assert_eq!(kept(&place), before, "after {writes} writes");
             // The last sync of all may fail when everything has been done.

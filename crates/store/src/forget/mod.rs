@@ -43,7 +43,7 @@ use archive::{Cuts, cut_out};
 use plan::{Plan, Room};
 use records::Forgetter;
 
-pub use plan::finish_forget;
+pub use plan::{finish_forget, is_forget_unfinished};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {

@@ -136,6 +136,11 @@ pub enum Finding {
         "{file} was left by work that was interrupted; the next start or compaction clears it away"
     )]
     LeftOver { file: String },
+    #[error(
+        "a takedown was interrupted and waits to be finished; \
+         journal and archive cannot be checked before"
+    )]
+    UnfinishedForget,
 }
 
 impl Finding {
@@ -146,7 +151,7 @@ impl Finding {
             | Finding::UnnamedFile { .. }
             | Finding::Unexplained { .. }
             | Finding::LeftOver { .. } => Severity::Note,
-            Finding::UnnamedRecord { .. } => Severity::Warning,
+            Finding::UnnamedRecord { .. } | Finding::UnfinishedForget => Severity::Warning,
             _ => Severity::Damage,
         }
     }
@@ -160,7 +165,8 @@ impl Finding {
             | Finding::Repeated { .. }
             | Finding::MalformedRecord { .. }
             | Finding::Lost { .. }
-            | Finding::LinksMissing { .. } => Part::Journal,
+            | Finding::LinksMissing { .. }
+            | Finding::UnfinishedForget => Part::Journal,
             Finding::LeftOver { file } if !file.ends_with(".forget") => Part::Journal,
             _ => Part::Archive,
         }

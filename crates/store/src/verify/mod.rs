@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::Disk;
+use crate::forget::is_forget_unfinished;
 use crate::journal::JournalError;
 use crate::positions::Positions;
 use crate::record::Position;
@@ -38,12 +39,14 @@ pub struct VerifyCounts {
     /// Journals that end before a record that was synced. They can be read:
     /// the state can be made again from what is left.
     pub lost_ends: u64,
+    /// A takedown was interrupted, so that nothing was looked at.
+    pub unfinished_forget: bool,
 }
 
 impl VerifyCounts {
-    /// Whether nothing that was committed is lost or wrong.
+    /// Whether nothing that was committed is lost or wrong, for all we know.
     pub fn is_sound(&self) -> bool {
-        self.damages == 0
+        self.damages == 0 && !self.unfinished_forget
     }
 }
 
@@ -101,6 +104,11 @@ pub fn verify_journal(
         unexplained: 0,
         with,
     };
+    if is_forget_unfinished(&**disk, folder)? {
+        report.counts.unfinished_forget = true;
+        report.find(Finding::UnfinishedForget);
+        return Ok(report.counts);
+    }
     let mut extents = Extents::new(&**disk, archive_folder);
     let mut positions = Positions::open(Arc::clone(disk), folder);
     journal::check_all(
