@@ -13,22 +13,19 @@ use crate::config::Config;
 use crate::engine::{Crawl, CrawlError, Observer};
 use crate::forgotten::Forgotten;
 use crate::identity::our_identity;
-use crate::listing::open_on;
+use crate::listing::open;
 use crate::manifest::Manifest;
 use crate::state::StateFolder;
 use crate::summary::Summary;
 use crate::takedowns::Takedowns;
 
 /// The directory, locked, and its disk.
-pub(crate) fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
+fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
+    open(dir)?;
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    Ok((locked_on(&disk, dir)?, disk))
-}
-
-pub(crate) fn locked_on(disk: &Arc<dyn Disk>, dir: &Path) -> Result<CrawlDirectory, CrawlError> {
-    open_on(&**disk, dir)?;
     let identity = our_identity(&SystemClock::default());
-    Ok(CrawlDirectory::open(disk, dir, &identity)?)
+    let directory = CrawlDirectory::open(&disk, dir, &identity)?;
+    Ok((directory, disk))
 }
 
 /// Make all state again from the journal.

@@ -17,7 +17,7 @@ use rhumb_url::Url;
 use crate::admission::set_key;
 use crate::config::Config;
 use crate::engine::CrawlError;
-use crate::maintenance::locked_on;
+use crate::identity::our_identity;
 use crate::manifest::Manifest;
 use crate::opening::shard_state;
 use crate::recover::each_record;
@@ -113,7 +113,16 @@ pub fn verify_on(
     with: &mut Tell<'_>,
     progress: &mut dyn FnMut(String),
 ) -> Result<Verified, CrawlError> {
-    let directory = locked_on(disk, dir)?;
+    let ours = our_identity(&SystemClock::default());
+    let (directory, unlocked) = CrawlDirectory::read_locked(&**disk, dir, &ours)?;
+    let mut notes = 0;
+    if let Some(error) = unlocked {
+        notes += 1;
+        let told = format!(
+            "the directory cannot be locked ({error}): what follows is true if no crawl runs here"
+        );
+        with(Part::State, Severity::Note, told);
+    }
     let manifest = state_damage(Manifest::load(&**disk, &directory.state()))?;
     let synced: Vec<Position> = match &manifest {
         Ok(manifest) => (0..)
@@ -126,7 +135,7 @@ pub fn verify_on(
             .collect(),
         Err(_) => Vec::new(),
     };
-    let journal = verify_journal(
+    let mut journal = verify_journal(
         disk,
         &directory.journal(),
         &directory.warc(),
@@ -138,6 +147,7 @@ pub fn verify_on(
             }
         },
     )?;
+    journal.notes += notes;
     let mut verified = Verified {
         journal,
         admitted: 0,

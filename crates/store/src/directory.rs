@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Disk, Locked, RealDisk};
+use crate::disk::{Disk, Locked, RealDisk, is_unwritable};
 use crate::reader::journals_in;
 
 /// The version of the directory's layout and of the journal.
@@ -83,17 +83,7 @@ impl CrawlDirectory {
             let folder = path.join(folder);
             disk.create_folder(&folder).map_err(failed(&folder))?;
         }
-        let lock_file = path.join("state").join("lock");
-        let owner = std::process::id().to_string();
-        let lock = match disk.lock(&lock_file, &owner).map_err(failed(&lock_file))? {
-            Locked::Held(lock) => lock,
-            Locked::InUse(holder) => {
-                return Err(DirectoryError::InUse {
-                    path: path.to_owned(),
-                    holder,
-                });
-            }
-        };
+        let lock = take_lock(&**disk, path)?;
         let identity_file = identity_path(path);
         let known = disk.list(&path.join("state")).map_err(failed(path))?;
         if !known.iter().any(|name| name == IDENTITY) {
@@ -113,6 +103,26 @@ impl CrawlDirectory {
         let mut directory = CrawlDirectory::read(&**disk, path, ours)?;
         directory._lock = Some(lock);
         Ok(directory)
+    }
+
+    /// Open for reading, with the lock if the directory can be written: so no
+    /// crawl begins meanwhile. Says what kept us from locking it if not.
+    pub fn read_locked(
+        disk: &dyn Disk,
+        path: &Path,
+        ours: &Identity,
+    ) -> Result<(CrawlDirectory, Option<io::Error>), DirectoryError> {
+        let mut directory = CrawlDirectory::read(disk, path, ours)?;
+        match take_lock(disk, path) {
+            Ok(lock) => {
+                directory._lock = Some(lock);
+                Ok((directory, None))
+            }
+            Err(DirectoryError::Io { error, .. }) if is_unwritable(&error) => {
+                Ok((directory, Some(error)))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Open for reading what is committed, beside a running crawl or not.
@@ -213,6 +223,19 @@ impl Identity {
             }
         }
         Ok(())
+    }
+}
+
+/// Keep everybody else from the crawl for as long as this is kept.
+fn take_lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn Any + Send>, DirectoryError> {
+    let file = path.join("state").join("lock");
+    let owner = std::process::id().to_string();
+    match disk.lock(&file, &owner).map_err(failed(&file))? {
+        Locked::Held(lock) => Ok(lock),
+        Locked::InUse(holder) => Err(DirectoryError::InUse {
+            path: path.to_owned(),
+            holder,
+        }),
     }
 }
 

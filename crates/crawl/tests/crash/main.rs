@@ -2,6 +2,7 @@
 //! may lose what was not synced: the crawl says so, what recovery makes of it
 //! is sound, and the crawl goes on and brings home exactly the reachable set.
 
+mod read_only;
 mod small_crawl;
 
 use std::sync::atomic::{AtomicU64, Ordering};

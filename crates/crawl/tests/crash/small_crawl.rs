@@ -12,7 +12,7 @@ use rhumb_store::{
     Disk, JournalReader, MemoryDisk, Record, Severity, State, SystemClock, Unsynced, journals_in,
 };
 
-const DIR: &str = "crawl";
+pub const DIR: &str = "crawl";
 
 /// Gives a crawl that pauses for want of space some space.
 struct GivesSpace(MemoryDisk);
