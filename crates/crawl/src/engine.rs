@@ -147,6 +147,7 @@ impl Crawl {
             })
             .collect();
         check_journals(&*disk, &journal_folder, &manifest)?;
+        directory.check_archive(&*disk)?;
         let epoch = Journal::recover_from(&disk, &journal_folder, &directory.warc(), &synced)?;
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let mut scope = Scope::new(config.scope, print);
@@ -184,7 +185,8 @@ impl Crawl {
         }
         .run(&mut shards)?;
         let first_epoch = manifest.shards.iter().map(|part| part.own.epoch).min();
-        cut_archive(&*disk, &directory.warc(), &recovered, first_epoch)?;
+        let archive = directory.warc();
+        cut_archive(&*disk, &journal_folder, &archive, &recovered, first_epoch)?;
         rules.heed(views.takedowns().in_force());
         let shared = Arc::new(Shared::new(Parts {
             config,

@@ -35,6 +35,7 @@ pub fn rebuild(
     observer: &mut dyn Observer,
 ) -> Result<Summary, CrawlError> {
     let (directory, disk) = locked(dir)?;
+    directory.check_archive(&*disk)?;
     // A journal that cannot be read whole cannot make the state again.
     Journal::recover(&disk, &directory.journal(), &directory.warc())?;
     Manifest::remove(&*disk, &directory.state())?;

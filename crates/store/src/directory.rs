@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::archive::is_archive_name;
 use crate::disk::{Disk, Locked, RealDisk, is_unwritable};
 use crate::reader::journals_in;
 
@@ -45,6 +46,11 @@ pub enum DirectoryError {
     NotACrawl(PathBuf),
     #[error("{}: state/identity.toml is lost, but journal or state are there", .0.display())]
     IdentityLost(PathBuf),
+    #[error(
+        "{}: warc/{file} is there, but no journal that could name it; nothing was changed",
+        path.display()
+    )]
+    ArchiveOfOthers { path: PathBuf, file: String },
     #[error("{}: state/identity.toml cannot be read: {reason}", path.display())]
     BadIdentity { path: PathBuf, reason: String },
     #[error(
@@ -79,14 +85,20 @@ impl CrawlDirectory {
         path: &Path,
         ours: &Identity,
     ) -> Result<CrawlDirectory, DirectoryError> {
+        let has_identity = |known: Vec<String>| known.iter().any(|name| name == IDENTITY);
+        let state = path.join("state");
+        let is_new = !has_identity(disk.list(&state).map_err(failed(&state))?);
+        if is_new && !has_crawl(&**disk, path)? {
+            check_archive(&**disk, path)?;
+        }
         for folder in ["", "journal", "warc", "state"] {
             let folder = path.join(folder);
             disk.create_folder(&folder).map_err(failed(&folder))?;
         }
         let lock = take_lock(&**disk, path)?;
         let identity_file = identity_path(path);
-        let known = disk.list(&path.join("state")).map_err(failed(path))?;
-        if !known.iter().any(|name| name == IDENTITY) {
+        // Asked again, now that nobody else can make one.
+        if !has_identity(disk.list(&state).map_err(failed(&state))?) {
             // Another hash seed would not fit what is there.
             if has_crawl(&**disk, path)? {
                 return Err(DirectoryError::IdentityLost(path.to_owned()));
@@ -157,6 +169,12 @@ impl CrawlDirectory {
             identity,
             _lock: None,
         })
+    }
+
+    /// That there is no archive without a journal: what no journal names is
+    /// cut off as never committed, and that would be all of it.
+    pub fn check_archive(&self, disk: &dyn Disk) -> Result<(), DirectoryError> {
+        check_archive(disk, &self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -258,6 +276,24 @@ fn has_crawl(disk: &dyn Disk, path: &Path) -> Result<bool, DirectoryError> {
     let journals = journals_in(disk, &journal).map_err(failed(&journal))?;
     let known = disk.list(&state).map_err(failed(&state))?;
     Ok(!journals.is_empty() || known.iter().any(|name| name == MANIFEST))
+}
+
+fn check_archive(disk: &dyn Disk, path: &Path) -> Result<(), DirectoryError> {
+    let (journal, archive) = (path.join("journal"), path.join("warc"));
+    if !journals_in(disk, &journal)
+        .map_err(failed(&journal))?
+        .is_empty()
+    {
+        return Ok(());
+    }
+    let files = disk.list(&archive).map_err(failed(&archive))?;
+    match files.into_iter().find(|name| is_archive_name(name)) {
+        None => Ok(()),
+        Some(file) => Err(DirectoryError::ArchiveOfOthers {
+            path: path.to_owned(),
+            file,
+        }),
+    }
 }
 
 fn identity_path(path: &Path) -> PathBuf {

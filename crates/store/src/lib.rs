@@ -36,7 +36,7 @@ mod warc;
 mod warc_reader;
 
 pub use admitted::{Admission, Admitted};
-pub use archive::{Archive, ArchiveFormat, archive_epoch, is_archive_name};
+pub use archive::{Archive, ArchiveFormat, ArchiveOrigin, archive_origin};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use codec::Unknown;
 pub use compaction::{CompactOptions, CompactReport, compact, compact_after};
@@ -49,7 +49,7 @@ pub use group::Group;
 pub use journal::{Journal, JournalError};
 pub use memory_disk::{Fault, MemoryDisk, Unsynced};
 pub use positions::Positions;
-pub use reader::{JournalReader, journals_in};
+pub use reader::{JournalReader, epochs_in, journals_in};
 pub use record::{EpochStart, HostEvent, Position, Record, Seed};
 pub use superseded::Superseded;
 pub use verify::{Finding, Part, Severity, VerifyCounts, verify_journal};
