@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Clock, CompactOptions, CompactReport, CrawlDirectory, Disk, ForgetReport, Journal, RealDisk,
-    SystemClock, compact_after, forget_after, lift,
+    SystemClock, compact, forget, lift,
 };
 
 use crate::config::Config;
@@ -59,7 +59,7 @@ pub fn compact_journal(
     // The views lead to visits that may go: to a document's first one, whose
     // links a later copy would refer to, and to pages with refused links.
     let mut outdated = false;
-    let report = compact_after(&disk, &folder, &options, &mut || {
+    let report = compact(&disk, &folder, &options, &mut || {
         outdated = true;
         Manifest::remove(&*disk, &directory.state()).map_err(io::Error::other)
     })?;
@@ -91,7 +91,7 @@ pub fn forget_pages(
     let now = SystemClock::default().wall();
     let matches = |url: &str| what.matches(url);
     let (journal, archive) = (directory.journal(), directory.warc());
-    let report = forget_after(
+    let report = forget(
         &disk,
         &journal,
         &archive,

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rhumb_store::{
-    CrawlDirectory, Disk, Journal, MemoryDisk, Outcome, Position, Record, Seed, SystemClock,
-    Timestamp, Visit,
+    CompactOptions, CrawlDirectory, Disk, Journal, MemoryDisk, Outcome, Position, Record, Seed,
+    SystemClock, Timestamp, Visit, compact,
 };
 
 use crate::identity::our_identity;
@@ -129,5 +129,50 @@ fn tails_begin_at_the_lowest_mark_of_all_parts_whatever_their_epochs() {
         assert_eq!(tails.len(), 1);
         assert_eq!((tails[0].from, tails[0].through), (41, last.sequence));
         assert_eq!(stopped.shard.settled[&0].sequence, 40);
+    }
+}
+
+/// A page that was visited twice, from two places in the queue: the later
+/// visit, which is left, emptied another place than the one it was admitted
+/// to. In one group, so that admissions stand among the visits that go.
+#[test]
+fn what_was_visited_does_not_wait_again_when_the_journal_is_compacted() {
+    let written = Written::new();
+    let again = |url: &str, sequence| Record::Visit(Box::new(visit(url, sequence)));
+    written.write(
+        0,
+        1,
+        &[
+            seed("http://a.test/", 1),
+            again("http://a.test/", 1),
+            seed("http://b.test/", 2),
+            again("http://b.test/", 2),
+            seed("http://c.test/", 3),
+        ],
+    );
+    let later = [again("http://a.test/", 7), again("http://b.test/", 8)];
+    written.write(0, 2, &later);
+    let waiting = || {
+        let mut urls = Vec::new();
+        let stopped = written.recover();
+        let frontier = &stopped.shard.frontier;
+        frontier
+            .waiting(&mut |item| {
+                urls.push(item.url.as_str().to_owned());
+                true
+            })
+            .unwrap();
+        urls
+    };
+    assert_eq!(waiting(), ["http://c.test/"]);
+    let folder = written.directory.journal();
+    let options = CompactOptions {
+        last_segments: true,
+        ..CompactOptions::default()
+    };
+    for dropped in [2, 0] {
+        let report = compact(&written.disk, &folder, &options, &mut || Ok(())).unwrap();
+        assert_eq!(report.visits_dropped, dropped);
+        assert_eq!(waiting(), ["http://c.test/"]);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, Finding, HostEvent,
-    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, compact,
-    finish_forget, forget, lift, verify_journal,
+    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, finish_forget, lift,
+    verify_journal,
 };
 use written::{Crawl, Place, mentions, unpacked};
 
@@ -178,7 +178,7 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             let (before, queued) = (kept(&place), queue_places(&place));
             assert!(mentions(&place.everything(), SECRET));
             let (journal, warc) = (place.journal(), place.warc());
-            let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            let report = place.forget("gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
             assert_eq!(queue_places(&place), queued);
@@ -204,7 +204,7 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             // The crawl goes on in an epoch of its own.
             assert_eq!(place.recover(), 4);
             assert_eq!(kept(&place), before);
-            let again = forget(&place.disk, &journal, &warc, "x", &matches, NOW).unwrap();
+            let again = place.forget("x", &matches, NOW).unwrap();
             assert_eq!(
                 (again.visits, again.links, again.archive_records),
                 (0, 0, 0)
@@ -222,11 +222,11 @@ fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
             last_segments: true,
             ..CompactOptions::default()
         };
-        let report = compact(&place.disk, &place.journal(), &options).unwrap();
+        let report = place.compact(&options).unwrap();
         assert!(report.visits_dropped > 0);
         let before = kept(&place);
         let (journal, warc) = (place.journal(), place.warc());
-        let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+        let report = place.forget("gone.test", &matches, NOW).unwrap();
         assert_eq!(report.archive_records, 36);
         assert_forgotten(&place);
         assert_eq!(kept(&place), before);
@@ -267,7 +267,7 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
             let (before, all) = (kept(&place), place.visits().len());
             let (journal, warc) = (place.journal(), place.warc());
             memory.fail_after(writes);
-            let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+            let result = place.forget("gone.test", &matches, NOW);
             finished |= result.is_ok();
             let place = Place::in_memory(&memory.after_power_loss(loss));
             assert_not_called_damaged(&place, &format!("{loss:?} after {writes} writes"));
@@ -283,7 +283,7 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
                 assert!(notes(&place).is_empty());
             }
             place.recover();
-            forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            place.forget("gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
         }
@@ -342,7 +342,7 @@ fn an_archive_that_cannot_be_read_is_left_alone() {
         place.disk.replace(&path, &bytes).unwrap();
         let visits = place.visits();
         let (journal, warc) = (place.journal(), place.warc());
-        let refused = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+        let refused = place.forget("gone.test", &matches, NOW);
         assert!(refused.is_err());
         assert!(!finish_forget(&*place.disk, &journal, &warc).unwrap());
         assert_eq!(place.visits(), visits);

@@ -4,7 +4,7 @@ mod written;
 
 use rhumb_store::{
     ArchiveFormat, CompactOptions, Finding, MemoryDisk, Position, Record, Severity, Timestamp,
-    VerifyCounts, compact, forget, verify_journal,
+    VerifyCounts, verify_journal,
 };
 use written::{Crawl, Place};
 
@@ -73,7 +73,7 @@ fn sound_crawls_give_no_findings_also_compacted_and_after_a_takedown() {
                 last_segments: true,
                 ..CompactOptions::default()
             };
-            let report = compact(&place.disk, &place.journal(), &options).unwrap();
+            let report = place.compact(&options).unwrap();
             let (findings, after) = verify(&place);
             assert_eq!(findings, []);
             assert_eq!(after.superseded, report.visits_dropped);
@@ -81,7 +81,7 @@ fn sound_crawls_give_no_findings_also_compacted_and_after_a_takedown() {
             let matches = |url: &str| url.starts_with("http://h0.test/3");
             let (journal, warc) = (place.journal(), place.warc());
             let now = Timestamp(5);
-            forget(&place.disk, &journal, &warc, "h0", &matches, now).unwrap();
+            place.forget("h0", &matches, now).unwrap();
             assert_eq!(verify(&place).0, []);
         }
     }
