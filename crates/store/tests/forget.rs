@@ -51,6 +51,7 @@ fn write(place: &Place, format: ArchiveFormat) {
             visit.content = Some(n);
             visit.duplicate_of = gone.clone();
             visit.links_of = Some(holder);
+            visit.links_repeated = 2;
             let revisit = Revisit {
                 url: gone.clone(),
                 time: visit.time,
@@ -142,6 +143,10 @@ fn assert_forgotten(place: &Place) {
     let everything = place.everything();
     assert!(!mentions(&everything, SECRET));
     for (position, record) in place.records() {
+        if let Record::Visit(visit) = &record {
+            // Links of its own are no longer those of another as well.
+            assert!(visit.links.is_empty() || visit.links_repeated == 0);
+        }
         let mut bytes = Vec::new();
         match record {
             Record::Control(_) => {}

@@ -108,6 +108,7 @@ impl<'a> Forgetter<'a> {
         }
         visit.links = self.positions.links_of(visit)?.unwrap_or_default();
         visit.links_of = None;
+        visit.links_repeated = 0;
         self.report.links_moved += 1;
         Ok(true)
     }
