@@ -15,6 +15,7 @@ use crate::forgotten::Forgotten;
 use crate::identity::our_identity;
 use crate::listing::open;
 use crate::manifest::Manifest;
+use crate::opening::check_journals;
 use crate::state::StateFolder;
 use crate::summary::Summary;
 use crate::takedowns::Takedowns;
@@ -26,6 +27,21 @@ fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
     let identity = our_identity(&SystemClock::default());
     let directory = CrawlDirectory::open(&disk, dir, &identity)?;
     Ok((directory, disk))
+}
+
+/// Cut torn tails, as a start does. A journal that has lost what the state
+/// speaks of is refused: the work would take the state away, and with it the
+/// knowledge that something is lost.
+fn recover(directory: &CrawlDirectory, disk: &Arc<dyn Disk>) -> Result<(), CrawlError> {
+    let manifest = match Manifest::load(&**disk, &directory.state()) {
+        // It says nothing, and is made again.
+        Err(CrawlError::BadManifest { .. }) => Manifest::default(),
+        other => other?,
+    };
+    let (journal, archive) = (directory.journal(), directory.warc());
+    check_journals(&**disk, &journal, &manifest)?;
+    Journal::recover_from(disk, &journal, &archive, &manifest.synced())?;
+    Ok(())
 }
 
 /// Make all state again from the journal.
@@ -51,7 +67,7 @@ pub fn compact_journal(
 ) -> Result<CompactReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
     let folder = directory.journal();
-    Journal::recover(&disk, &folder, &directory.warc())?;
+    recover(&directory, &disk)?;
     let options = CompactOptions {
         memory: config.memory.0,
         last_segments: true,
@@ -78,6 +94,7 @@ pub fn forget_pages(
     observer: &mut dyn Observer,
 ) -> Result<ForgetReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
+    recover(&directory, &disk)?;
     let state = directory.state();
     // Once the new files are there, and before they count: if this is
     // interrupted then, the next start makes the state again from whatever

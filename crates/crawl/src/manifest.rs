@@ -161,9 +161,22 @@ impl Manifest {
         })
     }
 
+    /// The last record of each journal that must be there, because a manifest
+    /// speaks only of what is synced.
+    pub fn synced(&self) -> Vec<Position> {
+        let followed = self.followed().into_iter();
+        followed
+            .map(|(journal, mark)| Position {
+                journal,
+                epoch: mark.epoch,
+                sequence: mark.sequence,
+            })
+            .collect()
+    }
+
     /// The furthest mark of each journal, also of those that no shard goes on
     /// with.
-    pub fn followed(&self) -> Marks {
+    fn followed(&self) -> Marks {
         let own = (0..).zip(self.shards.iter().map(|part| part.own));
         let settled = self.shards.iter().flat_map(|part| &part.settled);
         let others = settled.chain(&self.views.applied);

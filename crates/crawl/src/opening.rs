@@ -24,13 +24,13 @@ pub fn check_journals(
     manifest: &Manifest,
 ) -> Result<(), CrawlError> {
     let there = journals_in(disk, folder).map_err(io_error(folder))?;
-    for (journal, mark) in manifest.followed() {
-        if mark.sequence > 0 && !there.contains(&journal) {
+    for synced in manifest.synced() {
+        if synced.sequence > 0 && !there.contains(&synced.journal) {
             return Err(CrawlError::Journal(JournalError::Lost {
                 folder: folder.to_owned(),
-                journal,
+                journal: synced.journal,
                 found: 0,
-                synced: mark.sequence,
+                synced: synced.sequence,
             }));
         }
     }

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rhumb_store::{
-    CompactOptions, CrawlDirectory, Disk, Journal, MemoryDisk, Outcome, Position, Record, Seed,
-    SystemClock, Timestamp, Visit, compact,
+    CompactOptions, CrawlDirectory, Disk, Journal, JournalError, MemoryDisk, Outcome, Position,
+    Record, Seed, SystemClock, Timestamp, Visit, compact,
 };
 
+use crate::config::Config;
+use crate::engine::{Crawl, CrawlError};
 use crate::identity::our_identity;
 use crate::manifest::{Manifest, Mark, Marks, ShardPart, ViewsPart};
 use crate::stopped::Stopped;
@@ -174,5 +176,46 @@ fn what_was_visited_does_not_wait_again_when_the_journal_is_compacted() {
         let report = compact(&written.disk, &folder, &options, &mut || Ok(())).unwrap();
         assert_eq!(report.visits_dropped, dropped);
         assert_eq!(waiting(), ["http://c.test/"]);
+    }
+}
+
+/// Whoever follows a journal furthest knows best what must be there. Else the
+/// sequences that are given again would be taken for what is known.
+#[test]
+fn a_journal_that_ends_before_what_any_part_has_followed_is_refused() {
+    let written = Written::new();
+    written.write(0, 1, &[seed("http://a.test/", 1)]);
+    written.write(1, 1, &[seed("http://b.test/", 1), seed("http://c.test/", 2)]);
+    let mark = |sequence| Mark { epoch: 1, sequence };
+    let followed = Marks::from([(0, mark(1)), (1, mark(3))]);
+    let views = ViewsPart {
+        applied: followed.clone(),
+        ..ViewsPart::default()
+    };
+    let part = |own, settled| ShardPart {
+        own: mark(own),
+        settled,
+        ..ShardPart::default()
+    };
+    let shards = |settled: Marks| vec![part(1, settled), part(1, Marks::new())];
+    for (shards, views) in [
+        (shards(Marks::new()), views),
+        (shards(followed), ViewsPart::default()),
+    ] {
+        written.checkpoint(shards, views);
+        let (disk, clock) = (
+            Arc::clone(&written.disk),
+            Arc::new(SystemClock::default()),
+        );
+        let opened = Crawl::open_with(Path::new(DIR), Config::default(), disk, clock);
+        assert!(matches!(
+            opened.err(),
+            Some(CrawlError::Journal(JournalError::Lost {
+                journal: 1,
+                found: 2,
+                synced: 3,
+                ..
+            }))
+        ));
     }
 }

@@ -125,14 +125,7 @@ pub fn verify_on(
     }
     let manifest = state_damage(Manifest::load(&**disk, &directory.state()))?;
     let synced: Vec<Position> = match &manifest {
-        Ok(manifest) => (0..)
-            .zip(&manifest.shards)
-            .map(|(journal, part)| Position {
-                journal,
-                epoch: part.own.epoch,
-                sequence: part.own.sequence,
-            })
-            .collect(),
+        Ok(manifest) => manifest.synced(),
         Err(_) => Vec::new(),
     };
     let mut journal = verify_journal(

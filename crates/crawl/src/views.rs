@@ -123,10 +123,11 @@ impl Views {
         let mut inner = self.lock();
         for (position, record) in records {
             let mark = Mark::from(position);
-            let applied = inner.applied.entry(position.journal).or_default();
-            if mark > *applied {
-                *applied = mark;
+            let applied = inner.applied.get(&position.journal);
+            if applied.is_none_or(|applied| mark > *applied) {
                 inner.enter(self.seed, position, record)?;
+                // Not before: what could not be entered is not in a snapshot.
+                inner.applied.insert(position.journal, mark);
             }
         }
         Ok(())

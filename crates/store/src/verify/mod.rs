@@ -124,11 +124,11 @@ pub fn verify_journal(
     )?;
     for position in synced {
         let end = report.ends.get(&position.journal);
-        let end = end.map_or((0, 0), |end| (end.epoch, end.sequence));
-        if end < (position.epoch, position.sequence) {
+        let found = end.map_or(0, |end| end.sequence);
+        if found < position.sequence {
             report.find(Finding::Lost {
                 journal: position.journal,
-                found: end.1,
+                found,
                 synced: position.sequence,
             });
         }
