@@ -95,9 +95,14 @@ impl SmallWeb {
         Ok(crawl.run(seeds, &mut observer)?.ending)
     }
 
-    /// What recovery makes of the disk is sound: journal, archive and state
-    /// by themselves and against each other. Visits nothing.
+    /// What was left on the disk, and what recovery makes of it, is sound:
+    /// journal, archive and state by themselves and against each other.
+    /// Visits nothing.
     pub fn assert_recovers_soundly(&self, disk: &MemoryDisk, when: &str) {
+        // There may not have been a crawl yet.
+        if disk.read(&identity()).is_ok() {
+            self.assert_sound(disk, &format!("{when}, not recovered"));
+        }
         // Beside the crawl that is to go on: it finds the disk as it was left.
         let beside = disk.after_power_loss(Unsynced::Kept);
         if let Err(error) = self.make_state_again(&beside) {
@@ -146,6 +151,10 @@ impl SmallWeb {
         let twice = visits.iter().find(|(_, (_, times))| *times != 1);
         assert_eq!(twice, None, "{when}: visited more than once");
     }
+}
+
+fn identity() -> PathBuf {
+    Path::new(DIR).join("state/identity.toml")
 }
 
 pub fn manifest() -> PathBuf {

@@ -137,6 +137,11 @@ pub enum Finding {
     )]
     LeftOver { file: String },
     #[error(
+        "journal {journal} names from record {sequence} on what the archive lost before it was \
+         synced; the next start cuts them off"
+    )]
+    Unsynced { journal: u16, sequence: u64 },
+    #[error(
         "a takedown was interrupted and waits to be finished; \
          journal and archive cannot be checked before"
     )]
@@ -150,10 +155,22 @@ impl Finding {
             | Finding::Uncommitted { .. }
             | Finding::UnnamedFile { .. }
             | Finding::Unexplained { .. }
-            | Finding::LeftOver { .. } => Severity::Note,
+            | Finding::LeftOver { .. }
+            | Finding::Unsynced { .. } => Severity::Note,
             Finding::UnnamedRecord { .. } | Finding::UnfinishedForget => Severity::Warning,
             _ => Severity::Damage,
         }
+    }
+
+    /// Whether a start would take this, of a record that was not synced, for
+    /// a torn tail.
+    pub(super) fn is_what_power_takes(&self) -> bool {
+        matches!(
+            self,
+            Finding::ArchiveFileMissing { .. }
+                | Finding::BadExtent { .. }
+                | Finding::WrongTarget { .. }
+        )
     }
 
     pub fn part(&self) -> Part {
@@ -166,6 +183,7 @@ impl Finding {
             | Finding::MalformedRecord { .. }
             | Finding::Lost { .. }
             | Finding::LinksMissing { .. }
+            | Finding::Unsynced { .. }
             | Finding::UnfinishedForget => Part::Journal,
             Finding::LeftOver { file } if !file.ends_with(".forget") => Part::Journal,
             _ => Part::Archive,

@@ -7,7 +7,7 @@ mod archive;
 mod finding;
 mod journal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use crate::forget::is_forget_unfinished;
 use crate::journal::JournalError;
 use crate::positions::Positions;
 use crate::record::Position;
+use crate::recovery::Accepted;
 use archive::Extents;
 
 pub use finding::{Finding, Part, Severity};
@@ -57,11 +58,26 @@ struct Report<'a> {
     ends: BTreeMap<u16, Position>,
     /// Places of the archive whose visits stand in a damaged journal.
     unexplained: u64,
+    /// A record whose archive records may be lost without harm: it was not
+    /// synced, and a start cuts it off where they are.
+    unsynced: Option<Position>,
+    /// Journals that a start would cut before here.
+    cut: BTreeSet<u16>,
     with: &'a mut dyn FnMut(Finding),
 }
 
 impl Report<'_> {
-    fn find(&mut self, finding: Finding) {
+    fn find(&mut self, mut finding: Finding) {
+        if let Some(Position {
+            journal, sequence, ..
+        }) = self.unsynced
+            && finding.is_what_power_takes()
+        {
+            if !self.cut.insert(journal) {
+                return;
+            }
+            finding = Finding::Unsynced { journal, sequence };
+        }
         let count = match finding.severity() {
             Severity::Note => &mut self.counts.notes,
             Severity::Warning => &mut self.counts.warnings,
@@ -102,6 +118,8 @@ pub fn verify_journal(
         counts: VerifyCounts::default(),
         ends: BTreeMap::new(),
         unexplained: 0,
+        unsynced: None,
+        cut: BTreeSet::new(),
         with,
     };
     if is_forget_unfinished(&**disk, folder)? {
@@ -109,6 +127,11 @@ pub fn verify_journal(
         report.find(Finding::UnfinishedForget);
         return Ok(report.counts);
     }
+    let accepted = match Accepted::find(disk, folder, synced) {
+        // Told of where it stands.
+        Err(JournalError::Damaged { .. }) => Accepted::everything(),
+        other => other?,
+    };
     let mut extents = Extents::new(&**disk, archive_folder);
     let mut positions = Positions::open(Arc::clone(disk), folder);
     journal::check_all(
@@ -117,8 +140,14 @@ pub fn verify_journal(
         &mut report,
         &mut |position, record, report| {
             report.ends.insert(position.journal, position);
+            if report.cut.contains(&position.journal) {
+                return Ok(());
+            }
             journal::check_links(&mut positions, position, record, report)?;
-            extents.check(position, record, report)
+            report.unsynced = Some(position).filter(|at| !accepted.has(*at));
+            let checked = extents.check(position, record, report);
+            report.unsynced = None;
+            checked
         },
         progress,
     )?;
