@@ -219,3 +219,36 @@ fn a_journal_that_ends_before_what_any_part_has_followed_is_refused() {
         ));
     }
 }
+
+/// Its head tells that the last group is there; its body is spoiled. The state
+/// has it, but not the views: they would go without.
+#[test]
+fn a_synced_group_that_cannot_be_read_is_told_although_it_is_the_last() {
+    let written = Written::new();
+    written.write(0, 1, &[seed("http://a.test/", 1)]);
+    let [last] = written.write(0, 2, &[seed("http://b.test/", 2)])[..] else {
+        panic!("one record");
+    };
+    let part = ShardPart {
+        own: Mark::from(last),
+        settled: Marks::from([(0, Mark::from(last))]),
+        ..ShardPart::default()
+    };
+    written.checkpoint(vec![part], ViewsPart::default());
+    written.recover();
+    let folder = written.directory.journal();
+    let segment = folder.join(written.disk.list(&folder).unwrap().pop().unwrap());
+    let mut bytes = written.disk.read(&segment).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    written.disk.replace(&segment, &bytes).unwrap();
+    let opened = Stopped::open_on(&written.disk, Path::new(DIR));
+    assert!(matches!(
+        opened.err(),
+        Some(CrawlError::Journal(JournalError::Lost {
+            journal: 0,
+            found: 1,
+            synced: 2,
+            ..
+        }))
+    ));
+}
