@@ -185,7 +185,11 @@ fn what_was_visited_does_not_wait_again_when_the_journal_is_compacted() {
 fn a_journal_that_ends_before_what_any_part_has_followed_is_refused() {
     let written = Written::new();
     written.write(0, 1, &[seed("http://a.test/", 1)]);
-    written.write(1, 1, &[seed("http://b.test/", 1), seed("http://c.test/", 2)]);
+    written.write(
+        1,
+        1,
+        &[seed("http://b.test/", 1), seed("http://c.test/", 2)],
+    );
     let mark = |sequence| Mark { epoch: 1, sequence };
     let followed = Marks::from([(0, mark(1)), (1, mark(3))]);
     let views = ViewsPart {
@@ -203,10 +207,7 @@ fn a_journal_that_ends_before_what_any_part_has_followed_is_refused() {
         (shards(followed), ViewsPart::default()),
     ] {
         written.checkpoint(shards, views);
-        let (disk, clock) = (
-            Arc::clone(&written.disk),
-            Arc::new(SystemClock::default()),
-        );
+        let (disk, clock) = (Arc::clone(&written.disk), Arc::new(SystemClock::default()));
         let opened = Crawl::open_with(Path::new(DIR), Config::default(), disk, clock);
         assert!(matches!(
             opened.err(),

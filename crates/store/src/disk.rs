@@ -193,7 +193,7 @@ impl Disk for RealDisk {
 }
 
 /// Whether a write was refused because nobody, or not we, may write there.
-pub fn is_unwritable(error: &io::Error) -> bool {
+pub(crate) fn is_unwritable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem

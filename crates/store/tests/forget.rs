@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, Finding, HostEvent,
-    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, finish_forget, lift,
-    verify_journal,
+    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, finish_forget,
+    lift, verify_journal,
 };
 use written::{Crawl, Place, mentions, unpacked};
 

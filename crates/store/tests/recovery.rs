@@ -3,9 +3,7 @@
 
 mod written;
 
-use rhumb_store::{
-    ArchiveFormat, Control, Journal, JournalError, MemoryDisk, Record, Timestamp,
-};
+use rhumb_store::{ArchiveFormat, Control, Journal, JournalError, MemoryDisk, Record, Timestamp};
 use written::{Crawl, Place};
 
 const PAGES: u64 = 8;

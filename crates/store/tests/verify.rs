@@ -197,14 +197,24 @@ fn what_was_lost_before_it_was_synced_is_only_noted() {
             crawl.commit();
             position
         });
-        let (_, visit) = place.visits().into_iter().find(|(at, _)| *at == pages[1]).unwrap();
+        let (_, visit) = place
+            .visits()
+            .into_iter()
+            .find(|(at, _)| *at == pages[1])
+            .unwrap();
         let extent = &visit.extents[0];
         change(&place, "warc", &extent.file, |bytes| {
             bytes[extent.offset as usize..].fill(0);
         });
         let (findings, counts) = verify_synced(&place, &pages[..1]);
         let sequence = pages[1].sequence;
-        assert_eq!(findings[0], Finding::Unsynced { journal: 0, sequence });
+        assert_eq!(
+            findings[0],
+            Finding::Unsynced {
+                journal: 0,
+                sequence
+            }
+        );
         assert!(counts.is_sound(), "{findings:?}");
         // Where it is known to be synced it is damage.
         let (findings, counts) = verify_synced(&place, &pages[..2]);

@@ -159,8 +159,8 @@ impl<'a> Forgetter<'a> {
     fn superseded(&mut self, mut superseded: Superseded) -> Verdict {
         let emptied = superseded.emptied.len();
         superseded.emptied.retain(|at| !(self.matches)(&at.url));
-        let changed = self.move_extents(&mut superseded.extents)
-            || emptied != superseded.emptied.len();
+        let changed =
+            self.move_extents(&mut superseded.extents) || emptied != superseded.emptied.len();
         let nothing_left = superseded.extents.is_empty() && superseded.emptied.is_empty();
         match changed {
             true if nothing_left => Verdict::Drop,
