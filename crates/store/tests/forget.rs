@@ -182,7 +182,6 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             write(&place, format);
             let (before, queued) = (kept(&place), queue_places(&place));
             assert!(mentions(&place.everything(), SECRET));
-            let (journal, warc) = (place.journal(), place.warc());
             let report = place.forget("gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
@@ -230,7 +229,6 @@ fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
         let report = place.compact(&options).unwrap();
         assert!(report.visits_dropped > 0);
         let before = kept(&place);
-        let (journal, warc) = (place.journal(), place.warc());
         let report = place.forget("gone.test", &matches, NOW).unwrap();
         assert_eq!(report.archive_records, 36);
         assert_forgotten(&place);

@@ -84,7 +84,6 @@ fn sound_crawls_give_no_findings_also_compacted_and_after_a_takedown() {
             assert_eq!(after.superseded, report.visits_dropped);
             assert_eq!(after.archive_records, counts.archive_records);
             let matches = |url: &str| url.starts_with("http://h0.test/3");
-            let (journal, warc) = (place.journal(), place.warc());
             let now = Timestamp(5);
             place.forget("h0", &matches, now).unwrap();
             assert_eq!(verify(&place).0, []);
