@@ -120,7 +120,6 @@ fn tails_begin_at_the_lowest_mark_of_all_parts_whatever_their_epochs() {
     written.write(0, 1, &seeds(50));
     let last = *written.write(0, 2, &seeds(10)).last().unwrap();
     let part = |epoch, sequence| ShardPart {
-        own: Mark::from(last),
         settled: Marks::from([(0, Mark { epoch, sequence })]),
         ..ShardPart::default()
     };
