@@ -187,8 +187,41 @@ fn a_journal_that_is_gone_is_told_and_the_state_can_be_made_again() {
     }
     std::fs::remove_dir_all(&folder).expect("the folder");
     web.go_on("crawl", &["--max-pages", "none"]).expect_code(4);
+    // From no journal at all nothing is made again: the archive would go.
+    let archive = files(&web.dir("crawl").join("warc"));
+    let done = web.ask("rebuild", "crawl", &[]).expect_code(4);
+    done.assert_stderr_has("restore journal/");
+    assert!(files(&web.dir("crawl").join("warc")) == archive);
     assert_eq!(web.requests().len(), asked);
+    std::fs::create_dir_all(&folder).expect("the folder");
+    for (path, bytes) in whole.iter().filter(|(path, _)| names_first(path)) {
+        std::fs::write(path, bytes).expect("a segment");
+    }
     web.ask("rebuild", "crawl", &[]).expect_code(0);
+}
+
+fn names_first(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("j00000"))
+}
+
+#[test]
+fn archives_of_others_are_left_alone_and_no_crawl_begins_among_them() {
+    let web = Simulated::new(10, 100, 72);
+    web.crawl("other", &["--max-pages", "20"]).expect_code(0);
+    let theirs = files(&web.dir("other").join("warc"));
+    let asked = web.requests().len();
+    let folder = web.dir("crawl").join("warc");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (path, bytes) in &theirs {
+        std::fs::write(folder.join(path.file_name().expect("a name")), bytes).expect("a file");
+    }
+    let before = files(&web.dir("crawl"));
+    let done = web.crawl("crawl", &[]).expect_code(4);
+    done.assert_stderr_has("no journal that could name it");
+    done.assert_stderr_has("another --dir");
+    assert!(files(&web.dir("crawl")) == before, "something was changed");
+    assert_eq!(web.requests().len(), asked);
 }
 
 #[test]
@@ -207,22 +240,31 @@ fn rubbish_behind_the_last_commit_is_cut() {
 #[test]
 fn what_was_never_committed_leaves_the_archive_and_nothing_else_does() {
     let web = Simulated::new(10, 100, 67);
-    web.crawl("crawl", &["--max-pages", "20"]).expect_code(0);
+    web.crawl("crawl", &["--max-pages", "20", "--threads", "2"])
+        .expect_code(0);
     let folder = web.dir("crawl").join("warc");
-    let kept = files(&folder);
-    let (archive, bytes) = kept.iter().next().expect("an archive file");
+    let ours = files(&folder);
+    let mut kept = ours.clone();
+    // What somebody else put there: of an epoch that never was, and beside one
+    // of ours.
+    for theirs in ["e0009-s000-00000", "e0001-s000-00000"] {
+        let path = folder.join(format!("rhumb-20250101000000-{theirs}.warc.gz"));
+        std::fs::write(&path, b"another crawl's").expect("a file");
+        kept.insert(path, b"another crawl's".to_vec());
+    }
+    let (archive, bytes) = ours.iter().next().expect("an archive file");
     std::fs::write(archive, [bytes.as_slice(), b"half a record"].concat()).expect("a longer file");
-    let uncommitted = folder.join("rhumb-20260101000000-e0009-s000-00000.warc.gz");
+    let uncommitted = folder.join("rhumb-20260101000000-e0001-s000-00001.warc.gz");
     std::fs::write(&uncommitted, b"begun").expect("a file");
     let theirs = folder.join("index.cdx");
     std::fs::write(&theirs, b"made by somebody else").expect("a file");
-    let unnamed = folder.join("rhumb-20260101000000-e0009-s001-00000.warc.gz");
+    let unnamed = folder.join("rhumb-20260101000000-e0001-s001-00001.warc.gz");
     std::fs::write(&unnamed, bytes).expect("a file with whole records");
     // To verify these are what a kill leaves.
     let verified = web.ask("verify", "crawl", &["--json"]).expect_code(0);
     assert_eq!(verified.json()["sound"], true);
     assert_eq!(figure(&verified.json(), "warnings"), 0);
-    assert_eq!(figure(&verified.json(), "notes"), 3);
+    assert_eq!(figure(&verified.json(), "notes"), 5);
     web.go_on("crawl", &["--max-pages", "20"]).expect_code(0);
     let mut now = files(&folder);
     assert_eq!(

@@ -221,6 +221,23 @@ fn copies_of_what_was_forgotten_point_at_nothing_and_stand_for_nothing() {
 }
 
 #[test]
+fn verify_says_how_an_interrupted_takedown_is_finished() {
+    let site = Site::start();
+    let gone = site.url("gone", "/gone");
+    site.crawl(std::slice::from_ref(&gone), &[]).expect_code(0);
+    // The first thing that is there of a takedown that must be carried out.
+    let plan = site.dir().join("journal/forget.plan");
+    std::fs::write(&plan, "rhumb forget 1\n").expect("a plan");
+    let told = site.ask("verify", &[]).expect_code(4).stdout;
+    assert!(told.contains("run `rhumb forget` again"), "{told}");
+    assert!(!told.contains("restore"), "{told}");
+    site.ask("forget", &["gone.test"]).expect_code(0);
+    assert!(!plan.exists());
+    site.ask("verify", &[]).expect_code(0);
+    assert_eq!(site.why(&gone)["state"], "refused");
+}
+
+#[test]
 fn seeds_are_forgotten_too_and_are_refused_until_that_is_lifted() {
     let site = Site::start();
     let seeds = [site.url("gone", "/"), site.url("kept", "/")];

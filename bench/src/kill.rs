@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::builder::RangedU64ValueParser;
+
 use crate::BenchError;
 use crate::pin::Cores;
 use crate::program;
@@ -27,7 +29,7 @@ const LONGEST: f64 = 20.0;
 #[derive(clap::Args)]
 pub struct KillArgs {
     /// How often the crawl is killed.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = at_least_once())]
     kills: usize,
     /// Hosts of the simulated web.
     #[arg(long, default_value_t = 200)]
@@ -50,6 +52,11 @@ pub struct KillArgs {
     /// Format of the archive.
     #[arg(long, default_value = "zstd", value_parser = ["zstd", "gzip"])]
     warc: String,
+}
+
+/// A crawl that is never killed would prove nothing.
+fn at_least_once() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 pub fn run(args: &KillArgs) -> Result<(), BenchError> {
@@ -260,4 +267,24 @@ fn listed(rhumb: &Path, dir: &Path, state: &str) -> Result<Vec<String>, BenchErr
     program::output(&[&rhumb, "urls", "--dir", &dir, "--state", state])
         .map(|text| text.lines().map(str::to_owned).collect())
         .ok_or_else(|| BenchError::Other("`rhumb urls` failed".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Kill {
+        #[command(flatten)]
+        args: KillArgs,
+    }
+
+    #[test]
+    fn a_trial_without_kills_is_refused() {
+        let kills = |count| Kill::try_parse_from(["kill", "--kills", count]);
+        let refused = kills("0").err().map(|error| error.to_string());
+        assert!(refused.is_some_and(|told| told.contains("0 is not in 1..")));
+        assert_eq!(kills("3").ok().map(|kill| kill.args.kills), Some(3));
+    }
 }

@@ -102,11 +102,6 @@ fn open_views(disk: Arc<dyn Disk>, folder: &Path, memory: u64) -> Result<Views, 
 /// What the commit thread does with a group that is written.
 fn enter(views: &Views, group: &[(Position, &Record)]) -> Result<(), RunsError> {
     views.enter(group.iter().copied())?;
-    for (_, record) in group {
-        if let Record::Visit(visit) = record {
-            views.is_duplicate(visit)?;
-        }
-    }
     views.tend()?;
     while views.is_congested() {
         std::thread::sleep(AGAIN);

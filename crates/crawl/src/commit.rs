@@ -280,7 +280,6 @@ impl Commit<'_> {
                 && let Some(follow) = follows.next()
             {
                 visits.push(Committed {
-                    duplicate: views.is_duplicate(&visit).map_err(told)?,
                     position,
                     visit,
                     follow,

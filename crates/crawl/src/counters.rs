@@ -20,7 +20,6 @@ pub struct Tally {
     redirects: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
-    duplicates: AtomicU64,
     /// Links that stand with an earlier visit.
     repeated: AtomicU64,
     pub urls_seen: AtomicU64,
@@ -38,7 +37,6 @@ pub struct Counts {
     pub redirects: u64,
     pub failed: u64,
     pub refused: u64,
-    pub duplicates: u64,
     /// All of them: those in `fates`, and those that stand with an earlier
     /// visit.
     pub links: u64,
@@ -114,6 +112,7 @@ pub struct Snapshot {
     pub failed: u64,
     /// Visits that were refused; links that were are no visits.
     pub refused: u64,
+    /// Documents that repeat another: counted by the views, not by shards.
     pub duplicates: u64,
     pub links: u64,
     /// Links that went no further than their page. Several may name one URL.
@@ -145,7 +144,7 @@ pub struct Snapshot {
 
 impl Tally {
     /// Count a committed visit: live and in recovery.
-    pub fn apply(&self, visit: &Visit, duplicate: bool) {
+    pub fn apply(&self, visit: &Visit) {
         let add = |counter: &AtomicU64, n: u64| counter.fetch_add(n, Ordering::Relaxed);
         match visit.outcome.state() {
             State::Fetched => add(&self.fetched, 1),
@@ -154,9 +153,6 @@ impl Tally {
         };
         if visit.outcome == Outcome::Redirect {
             add(&self.redirects, 1);
-        }
-        if duplicate {
-            add(&self.duplicates, 1);
         }
         add(&self.repeated, visit.links_repeated);
         add(&self.bytes, visit.wire_bytes + visit.other_bytes);
@@ -186,7 +182,6 @@ impl Tally {
             redirects: read(&self.redirects),
             failed: read(&self.failed),
             refused: read(&self.refused),
-            duplicates: read(&self.duplicates),
             links: fates.values().sum::<u64>() + read(&self.repeated),
             urls_seen: read(&self.urls_seen),
             bytes: read(&self.bytes),
@@ -205,7 +200,6 @@ impl Tally {
             (&self.redirects, counts.redirects),
             (&self.failed, counts.failed),
             (&self.refused, counts.refused),
-            (&self.duplicates, counts.duplicates),
             (&self.repeated, counts.links.saturating_sub(of_their_own)),
             (&self.urls_seen, counts.urls_seen),
             (&self.bytes, counts.bytes),
@@ -266,12 +260,15 @@ impl Counters {
         counts.sum()
     }
 
-    pub fn snapshot(&self) -> Snapshot {
-        let mut all = Snapshot::default();
+    /// With the duplicates that the views have counted.
+    pub fn snapshot(&self, duplicates: u64) -> Snapshot {
+        let mut all = Snapshot {
+            duplicates,
+            ..Snapshot::default()
+        };
         for counts in self.tallies.iter().map(Tally::read) {
             all.fetched += counts.fetched;
             all.redirects += counts.redirects;
-            all.duplicates += counts.duplicates;
             all.links += counts.links;
             all.urls_seen += counts.urls_seen;
             all.bytes += counts.bytes;

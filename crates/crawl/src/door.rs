@@ -23,8 +23,6 @@ pub struct Committed {
     pub position: Position,
     pub visit: Box<Visit>,
     pub follow: Follow,
-    /// Another visit brought the same content before.
-    pub duplicate: bool,
 }
 
 pub enum Message {

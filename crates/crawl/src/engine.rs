@@ -9,8 +9,8 @@ use std::time::Duration;
 use rhumb_fetch::SetupError;
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, Position,
-    RealDisk, SystemClock,
+    Clock, CrawlDirectory, DirectoryError, Disk, ForgetError, Journal, JournalError, RealDisk,
+    SystemClock,
 };
 use rhumb_url::{Fingerprinter, Scope};
 
@@ -139,16 +139,10 @@ impl Crawl {
             true => Manifest::default(),
             false => Manifest::load(&*disk, &state_path)?,
         };
-        let synced: Vec<Position> = (0..)
-            .zip(&manifest.shards)
-            .map(|(journal, part)| Position {
-                journal,
-                epoch: part.own.epoch,
-                sequence: part.own.sequence,
-            })
-            .collect();
         check_journals(&*disk, &journal_folder, &manifest)?;
-        let epoch = Journal::recover_from(&disk, &journal_folder, &directory.warc(), &synced)?;
+        directory.check_archive(&*disk)?;
+        let (archive, synced) = (directory.warc(), manifest.synced());
+        let epoch = Journal::recover_from(&disk, &journal_folder, &archive, &synced)?;
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let mut scope = Scope::new(config.scope, print);
         let doors: Arc<Vec<Door>> =
@@ -185,7 +179,7 @@ impl Crawl {
         }
         .run(&mut shards)?;
         let first_epoch = manifest.shards.iter().map(|part| part.own.epoch).min();
-        cut_archive(&*disk, &directory.warc(), &recovered, first_epoch)?;
+        cut_archive(&*disk, &journal_folder, &archive, &recovered, first_epoch)?;
         reach.heed(&scope);
         rules.heed(views.takedowns().in_force());
         let shared = Arc::new(Shared::new(Parts {
@@ -336,7 +330,7 @@ fn count_late_commits(shared: &Shared) {
                 continue;
             };
             for committed in visits {
-                counters.tallies[shard].apply(&committed.visit, committed.duplicate);
+                counters.tallies[shard].apply(&committed.visit);
                 counters.gauges[shard]
                     .queued
                     .fetch_sub(1, Ordering::Relaxed);

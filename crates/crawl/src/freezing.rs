@@ -199,10 +199,7 @@ impl Shard {
 
     /// A checkpoint speaks only of what a loss of power leaves.
     fn is_synced(&self, marks: &Marks) -> bool {
-        marks.iter().all(|(journal, mark)| {
-            let synced = self.shared.synced.get(*journal as usize);
-            mark.epoch < self.shared.epoch
-                || synced.is_none_or(|s| s.load(Ordering::Acquire) >= mark.sequence)
-        })
+        let mut marks = marks.iter();
+        marks.all(|(journal, mark)| self.shared.is_synced(*journal, *mark))
     }
 }

@@ -38,7 +38,8 @@ impl Handle {
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        self.shared.counters.snapshot()
+        let duplicates = self.shared.views.duplicates();
+        self.shared.counters.snapshot(duplicates)
     }
 
     pub fn config(&self) -> &Config {

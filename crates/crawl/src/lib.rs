@@ -37,6 +37,8 @@ mod preflight;
 mod reach;
 mod reading;
 mod recover;
+#[cfg(test)]
+mod recovery_tests;
 mod replay;
 mod requests;
 mod robots;
@@ -86,6 +88,6 @@ pub use socket::{Answer, Question, Status, ask};
 pub use state::ViewTables;
 pub use summary::Summary;
 pub use takedowns::{Takedown, Takedowns};
-pub use verification::{Verified, verify};
+pub use verification::{Verified, verify, verify_on};
 pub use views::Views;
 pub use visit::outcome_of_failure;

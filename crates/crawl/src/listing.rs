@@ -31,10 +31,13 @@ pub struct Listed {
 }
 
 pub(crate) fn open(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
-    let clock = SystemClock::default();
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let directory = CrawlDirectory::read(&*disk, dir, &our_identity(&clock))?;
-    Ok((directory, disk))
+    Ok((open_on(&*disk, dir)?, disk))
+}
+
+pub(crate) fn open_on(disk: &dyn Disk, dir: &Path) -> Result<CrawlDirectory, CrawlError> {
+    let ours = our_identity(&SystemClock::default());
+    Ok(CrawlDirectory::read(disk, dir, &ours)?)
 }
 
 /// Hand every URL of this state to `each`, once.
@@ -140,7 +143,7 @@ fn refused_links(
 /// it has.
 pub fn inspect(dir: &Path) -> Result<(Snapshot, u64), CrawlError> {
     let stopped = Stopped::open(dir)?;
-    let mut snapshot = stopped.counters.snapshot();
+    let mut snapshot = stopped.counters.snapshot(stopped.views.duplicates());
     snapshot.queued = stopped.shard.frontier.queued();
     stopped.untaken(&mut |_, _| {
         snapshot.queued += 1;

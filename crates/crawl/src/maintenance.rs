@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     Clock, CompactOptions, CompactReport, CrawlDirectory, Disk, ForgetReport, Journal, RealDisk,
-    SystemClock, compact_after, forget_after, lift,
+    SystemClock, compact, forget, lift,
 };
 
 use crate::config::Config;
@@ -15,17 +15,33 @@ use crate::forgotten::Forgotten;
 use crate::identity::our_identity;
 use crate::listing::open;
 use crate::manifest::Manifest;
+use crate::opening::check_journals;
 use crate::state::StateFolder;
 use crate::summary::Summary;
 use crate::takedowns::Takedowns;
 
 /// The directory, locked, and its disk.
-pub(crate) fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
+fn locked(dir: &Path) -> Result<(CrawlDirectory, Arc<dyn Disk>), CrawlError> {
     open(dir)?;
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let identity = our_identity(&SystemClock::default());
     let directory = CrawlDirectory::open(&disk, dir, &identity)?;
     Ok((directory, disk))
+}
+
+/// Cut torn tails, as a start does. A journal that has lost what the state
+/// speaks of is refused: the work would take the state away, and with it the
+/// knowledge that something is lost.
+fn recover(directory: &CrawlDirectory, disk: &Arc<dyn Disk>) -> Result<(), CrawlError> {
+    let manifest = match Manifest::load(&**disk, &directory.state()) {
+        // It says nothing, and is made again.
+        Err(CrawlError::BadManifest { .. }) => Manifest::default(),
+        other => other?,
+    };
+    let (journal, archive) = (directory.journal(), directory.warc());
+    check_journals(&**disk, &journal, &manifest)?;
+    Journal::recover_from(disk, &journal, &archive, &manifest.synced())?;
+    Ok(())
 }
 
 /// Make all state again from the journal.
@@ -35,6 +51,7 @@ pub fn rebuild(
     observer: &mut dyn Observer,
 ) -> Result<Summary, CrawlError> {
     let (directory, disk) = locked(dir)?;
+    directory.check_archive(&*disk)?;
     // A journal that cannot be read whole cannot make the state again.
     Journal::recover(&disk, &directory.journal(), &directory.warc())?;
     Manifest::remove(&*disk, &directory.state())?;
@@ -50,7 +67,7 @@ pub fn compact_journal(
 ) -> Result<CompactReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
     let folder = directory.journal();
-    Journal::recover(&disk, &folder, &directory.warc())?;
+    recover(&directory, &disk)?;
     let options = CompactOptions {
         memory: config.memory.0,
         last_segments: true,
@@ -58,7 +75,7 @@ pub fn compact_journal(
     // The views lead to visits that may go: to a document's first one, whose
     // links a later copy would refer to, and to pages with refused links.
     let mut outdated = false;
-    let report = compact_after(&disk, &folder, &options, &mut || {
+    let report = compact(&disk, &folder, &options, &mut || {
         outdated = true;
         Manifest::remove(&*disk, &directory.state()).map_err(io::Error::other)
     })?;
@@ -77,6 +94,7 @@ pub fn forget_pages(
     observer: &mut dyn Observer,
 ) -> Result<ForgetReport, CrawlError> {
     let (directory, disk) = locked(dir)?;
+    recover(&directory, &disk)?;
     let state = directory.state();
     // Once the new files are there, and before they count: if this is
     // interrupted then, the next start makes the state again from whatever
@@ -90,7 +108,7 @@ pub fn forget_pages(
     let now = SystemClock::default().wall();
     let matches = |url: &str| what.matches(url);
     let (journal, archive) = (directory.journal(), directory.warc());
-    let report = forget_after(
+    let report = forget(
         &disk,
         &journal,
         &archive,

@@ -16,16 +16,19 @@ use crate::counters::Counts;
 use crate::engine::{CrawlError, io_error};
 use crate::takedowns::Takedowns;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-/// A place in a journal. Later epochs come after earlier ones, whatever
-/// their sequences: those of an epoch that was cut short are given again.
+/// A place in a journal. Sequences go on over epochs, so they alone say which
+/// of two places comes first; those of an epoch that was cut short are given
+/// again, but a mark is only made of what is synced, and that is never cut.
+/// The epoch may be 0 where it is not known, of an epoch before this run's.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, Hash,
 )]
 pub struct Mark {
-    pub epoch: u32,
+    // First, because marks are compared in this order.
     pub sequence: u64,
+    pub epoch: u32,
 }
 
 impl From<Position> for Mark {
@@ -76,6 +79,7 @@ pub struct ViewsPart {
     pub index: Vec<RunState>,
     pub seeds: Vec<RunState>,
     pub documents: u64,
+    pub duplicates: u64,
     #[serde(default)]
     pub takedowns: Takedowns,
 }
@@ -157,9 +161,22 @@ impl Manifest {
         })
     }
 
+    /// The last record of each journal that must be there, because a manifest
+    /// speaks only of what is synced.
+    pub fn synced(&self) -> Vec<Position> {
+        let followed = self.followed().into_iter();
+        followed
+            .map(|(journal, mark)| Position {
+                journal,
+                epoch: mark.epoch,
+                sequence: mark.sequence,
+            })
+            .collect()
+    }
+
     /// The furthest mark of each journal, also of those that no shard goes on
     /// with.
-    pub fn followed(&self) -> Marks {
+    fn followed(&self) -> Marks {
         let own = (0..).zip(self.shards.iter().map(|part| part.own));
         let settled = self.shards.iter().flat_map(|part| &part.settled);
         let others = settled.chain(&self.views.applied);

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use rhumb_frontier::{Frontier, Limits, Pace};
-use rhumb_store::{Clock, Disk, JournalError, Timestamp, archive_epoch, journals_in};
+use rhumb_store::{
+    ArchiveOrigin, Clock, Disk, JournalError, Timestamp, archive_origin, epochs_in, journals_in,
+};
 
 use crate::checkpoint::{Checkpoints, Frozen};
 use crate::config::Config;
@@ -22,13 +24,13 @@ pub fn check_journals(
     manifest: &Manifest,
 ) -> Result<(), CrawlError> {
     let there = journals_in(disk, folder).map_err(io_error(folder))?;
-    for (journal, mark) in manifest.followed() {
-        if mark.sequence > 0 && !there.contains(&journal) {
+    for synced in manifest.synced() {
+        if synced.sequence > 0 && !there.contains(&synced.journal) {
             return Err(CrawlError::Journal(JournalError::Lost {
                 folder: folder.to_owned(),
-                journal,
+                journal: synced.journal,
                 found: 0,
-                synced: mark.sequence,
+                synced: synced.sequence,
             }));
         }
     }
@@ -97,14 +99,27 @@ pub fn hold_opened(checkpoints: &Checkpoints, shards: &mut [ShardState], views: 
 /// Files of epochs before the checkpoint's were cut when those had ended.
 pub fn cut_archive(
     disk: &dyn Disk,
+    journal: &Path,
     folder: &Path,
     recovered: &Recovered,
     first_epoch: Option<u32>,
 ) -> Result<(), CrawlError> {
     let names = disk.list(folder).map_err(io_error(folder))?;
-    // A file that somebody else put there is not ours to cut.
-    for name in &names {
-        if archive_epoch(name).is_none_or(|epoch| Some(epoch) < first_epoch) {
+    let epochs = epochs_in(disk, journal).map_err(io_error(journal))?;
+    let files: Vec<(ArchiveOrigin, &String)> = names
+        .iter()
+        .filter_map(|name| Some((archive_origin(name)?, name)))
+        .collect();
+    for (origin, name) in &files {
+        if Some(origin.epoch) < first_epoch {
+            continue;
+        }
+        // A file that somebody else put there is not ours to remove: one of
+        // an epoch that this crawl never had, or beside the one that it has.
+        let is_named = recovered.archive_ends.contains_key(*name);
+        let alike = files.iter().filter(|(other, _)| other == origin).count();
+        let is_ours = epochs.contains(&(origin.shard, origin.epoch)) && alike == 1;
+        if !is_named && !is_ours {
             continue;
         }
         let path = folder.join(name);
@@ -112,7 +127,7 @@ pub fn cut_archive(
             .open(&path)
             .and_then(|file| file.length())
             .map_err(io_error(&path))?;
-        match recovered.archive_ends.get(name).copied() {
+        match recovered.archive_ends.get(*name).copied() {
             None => disk.remove(&path).map_err(io_error(&path))?,
             Some(end) if length > end => disk.cut(&path, end).map_err(io_error(&path))?,
             Some(_) => {}

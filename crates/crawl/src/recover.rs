@@ -199,6 +199,24 @@ impl Recovery<'_> {
         for (reader, _) in &readers {
             reader.check_end()?;
         }
+        self.check_reach(result)
+    }
+
+    /// What the manifest speaks of must have been read, where it was to be:
+    /// damage at the very end of a journal looks like a torn tail.
+    fn check_reach(&self, result: &Recovered) -> Result<(), CrawlError> {
+        for synced in self.manifest.synced() {
+            let read = result.ends.get(&synced.journal).map(|end| end.sequence);
+            let found = read.unwrap_or(self.first_needed(synced.journal) - 1);
+            if found < synced.sequence {
+                return Err(CrawlError::Journal(JournalError::Lost {
+                    folder: self.folder.to_owned(),
+                    journal: synced.journal,
+                    found,
+                    synced: synced.sequence,
+                }));
+            }
+        }
         Ok(())
     }
 
@@ -256,7 +274,7 @@ impl Recovery<'_> {
                 let settled = marks.map(Option::unwrap_or_default).min();
                 let settled = settled.unwrap_or_default();
                 shard.settled.insert(journal, settled.min(end));
-                if settled < end {
+                if settled.sequence < end.sequence {
                     let from = settled.sequence + 1;
                     shard.tails.push(Tail {
                         journal,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use rhumb_frontier::{Order, Place, Queued, RobotsRow};
 use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{
-    Admitted, Control as ControlRecord, Fate, Group, HostEvent, Position, Record, Seed, Timestamp,
-    Visit,
+    Admitted, Control as ControlRecord, Fate, Group, HostEvent, Position, Record, Seed, Superseded,
+    Timestamp, Visit,
 };
 use rhumb_url::{KeyedUrl, Partition, Url};
 
@@ -48,6 +48,7 @@ impl Recovery<'_> {
                 Record::Admitted(admitted) => self.admitted(position, admitted, shards)?,
                 Record::Visit(visit) => self.visit(position, &visit, shards)?,
                 Record::HostEvent(event) => self.host_event(position, &event, shards)?,
+                Record::Superseded(superseded) => self.superseded(position, &superseded, shards),
                 _ => {}
             }
         }
@@ -145,9 +146,26 @@ impl Recovery<'_> {
         frontier.forget(lane, place);
         let end = Timestamp(visit.time.0 + visit.total_micros);
         frontier.restore_answer(lane, end, Duration::from_micros(visit.total_micros))?;
-        let duplicate = self.views.is_duplicate(visit)?;
-        self.counters.tallies[owner].apply(visit, duplicate);
+        self.counters.tallies[owner].apply(visit);
         Ok(())
+    }
+
+    /// What visits that are no longer there had taken from the queue.
+    fn superseded(&self, position: Position, superseded: &Superseded, shards: &mut [ShardState]) {
+        for emptied in &superseded.emptied {
+            let Ok(url) = Url::from_normal(&emptied.url) else {
+                continue;
+            };
+            let lane = lane_of(self.print, &url);
+            if !self.manifest.has(lane.0, position) {
+                let place = Place {
+                    priority: emptied.priority,
+                    sequence: emptied.sequence,
+                };
+                let owner = self.owner(lane.0, shards.len());
+                shards[owner].frontier.forget(lane, place);
+            }
+        }
     }
 
     fn host_event(

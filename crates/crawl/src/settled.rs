@@ -95,4 +95,20 @@ mod tests {
         settled.close(0, mark(8));
         assert_eq!(settled.marks()[&0], mark(9));
     }
+
+    #[test]
+    fn a_message_of_an_unknown_epoch_stands_where_its_sequence_says() {
+        let mut settled = Settled::default();
+        settled.received(0, mark(5));
+        let unknown = Mark {
+            epoch: 0,
+            sequence: 8,
+        };
+        settled.open(0, unknown, 1);
+        settled.open(0, mark(6), 1);
+        settled.received(0, mark(9));
+        assert_eq!(settled.marks()[&0].sequence, 5);
+        settled.close(0, mark(6));
+        assert_eq!(settled.marks()[&0].sequence, 7);
+    }
 }

@@ -341,9 +341,8 @@ impl Shard {
             position,
             visit,
             follow,
-            duplicate,
         } = committed;
-        self.shared.counters.tallies[self.id].apply(&visit, duplicate);
+        self.shared.counters.tallies[self.id].apply(&visit);
         let scope = self.shared.config.scope.as_str();
         self.shared.notes.look_at(&visit, scope);
         self.frontier.borrow_mut().finish(&follow.key);

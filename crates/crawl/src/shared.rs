@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rhumb_fetch::{DnsConfig, FetchConfig, Spool, WantedTypes};
 use rhumb_frontier::AddressBench;
-use rhumb_store::{Clock, Disk};
+use rhumb_store::{Clock, Disk, Position};
 use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::budget::{ByteBudget, PageBudget};
@@ -18,6 +18,7 @@ use crate::counters::Counters;
 use crate::door::{Door, SeedBatch};
 use crate::exchange::Exchange;
 use crate::judge::LinkRules;
+use crate::manifest::Mark;
 use crate::notes::Notes;
 use crate::reach::Reach;
 use crate::state::StateFolder;
@@ -123,6 +124,22 @@ impl Shared {
 
     pub fn shards(&self) -> usize {
         self.doors.len()
+    }
+
+    /// Whether a loss of power leaves what stands here. What earlier runs left
+    /// was synced when this one began.
+    pub fn is_synced(&self, journal: u16, mark: Mark) -> bool {
+        let synced = self.synced.get(usize::from(journal));
+        mark.epoch < self.epoch
+            || synced.is_none_or(|synced| synced.load(Ordering::Acquire) >= mark.sequence)
+    }
+
+    /// Whether a shard's next visit may refer to what stands here: a loss of
+    /// power must not leave the one without the other. A journal is cut from
+    /// its end, so what stands in the shard's own goes after the visit.
+    pub fn outlives_next_visit(&self, position: Position, shard: usize) -> bool {
+        usize::from(position.journal) == shard
+            || self.is_synced(position.journal, Mark::from(position))
     }
 
     pub fn checkpoints_asked(&self) -> u64 {

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rhumb_store::{Clock, CrawlDirectory, Disk, JournalReader, Record, SystemClock, Visit};
+use rhumb_store::{
+    Clock, CrawlDirectory, Disk, JournalReader, RealDisk, Record, SystemClock, Visit,
+};
 use rhumb_url::{Fingerprinter, Scope, Url};
 
 use crate::admission::set_key;
@@ -13,7 +15,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::engine::CrawlError;
 use crate::exchange::offered_by;
-use crate::listing::open;
+use crate::listing::open_on;
 use crate::manifest::Manifest;
 use crate::opening::shard_state;
 use crate::recover::{Recovery, ShardState};
@@ -33,7 +35,11 @@ pub struct Stopped {
 
 impl Stopped {
     pub fn open(dir: &Path) -> Result<Stopped, CrawlError> {
-        let (directory, disk) = open(dir)?;
+        Stopped::open_on(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir)
+    }
+
+    pub fn open_on(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Stopped, CrawlError> {
+        let directory = open_on(&**disk, dir)?;
         let config = Config {
             threads: 1,
             ..Config::default()
@@ -41,15 +47,15 @@ impl Stopped {
         let clock = SystemClock::default();
         let print = Fingerprinter::new(directory.identity().hash_seed);
         let state = directory.state();
-        let manifest = Manifest::load(&*disk, &state)?;
-        let folder = StateFolder::read(&disk, &state);
+        let manifest = Manifest::load(&**disk, &state)?;
+        let folder = StateFolder::read(disk, &state);
         let views = Views::new(print.seed, folder.views(&manifest)?, &manifest.views);
         let counters = Counters::new(1);
         let tables = folder.shard(0, &manifest)?;
         let mut shards = [shard_state(&config, &clock, tables)];
         let mut scope = Scope::new(config.scope, print);
         Recovery {
-            disk: &disk,
+            disk,
             folder: &directory.journal(),
             print: &print,
             manifest: &manifest,
@@ -64,7 +70,7 @@ impl Stopped {
         let [shard] = shards;
         Ok(Stopped {
             directory,
-            disk,
+            disk: Arc::clone(disk),
             shard,
             counters,
             views,

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use rhumb_store::runs::RunsError;
 use rhumb_store::{
-    CrawlDirectory, Disk, Finding, Part, Position, Record, Severity, SystemClock, VerifyCounts,
-    verify_journal,
+    CrawlDirectory, Disk, Finding, Part, Position, RealDisk, Record, Severity, SystemClock,
+    VerifyCounts, verify_journal,
 };
 use rhumb_url::Url;
 
 use crate::admission::set_key;
 use crate::config::Config;
 use crate::engine::CrawlError;
-use crate::maintenance::locked;
+use crate::identity::our_identity;
 use crate::manifest::Manifest;
 use crate::opening::shard_state;
 use crate::recover::each_record;
@@ -54,6 +54,12 @@ impl Verified {
 
     /// What to do about what was found, one sentence or two for each part.
     pub fn advice(&self) -> Vec<&'static str> {
+        if self.journal.unfinished_forget {
+            return vec![
+                "A takedown was interrupted: run `rhumb forget` again as before, which finishes it \
+                 (the next `rhumb crawl` or `rhumb rebuild` does so too), and then `rhumb verify`.",
+            ];
+        }
         let journal = self.journal.journal_damages;
         let mut advice = Vec::new();
         if journal > self.journal.lost_ends {
@@ -97,21 +103,33 @@ pub fn verify(
     with: &mut Tell<'_>,
     progress: &mut dyn FnMut(String),
 ) -> Result<Verified, CrawlError> {
-    let (directory, disk) = locked(dir)?;
-    let manifest = state_damage(Manifest::load(&*disk, &directory.state()))?;
+    verify_on(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir, with, progress)
+}
+
+/// Likewise, through this door.
+pub fn verify_on(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    with: &mut Tell<'_>,
+    progress: &mut dyn FnMut(String),
+) -> Result<Verified, CrawlError> {
+    let ours = our_identity(&SystemClock::default());
+    let (directory, unlocked) = CrawlDirectory::read_locked(&**disk, dir, &ours)?;
+    let mut notes = 0;
+    if let Some(error) = unlocked {
+        notes += 1;
+        let told = format!(
+            "the directory cannot be locked ({error}): what follows is true if no crawl runs here"
+        );
+        with(Part::State, Severity::Note, told);
+    }
+    let manifest = state_damage(Manifest::load(&**disk, &directory.state()))?;
     let synced: Vec<Position> = match &manifest {
-        Ok(manifest) => (0..)
-            .zip(&manifest.shards)
-            .map(|(journal, part)| Position {
-                journal,
-                epoch: part.own.epoch,
-                sequence: part.own.sequence,
-            })
-            .collect(),
+        Ok(manifest) => manifest.synced(),
         Err(_) => Vec::new(),
     };
-    let journal = verify_journal(
-        &disk,
+    let mut journal = verify_journal(
+        disk,
         &directory.journal(),
         &directory.warc(),
         &synced,
@@ -122,6 +140,7 @@ pub fn verify(
             }
         },
     )?;
+    journal.notes += notes;
     let mut verified = Verified {
         journal,
         admitted: 0,
@@ -131,13 +150,15 @@ pub fn verify(
         state_damages: 0,
     };
     let checked = match manifest {
+        // The takedown takes the state away, and it is made again after.
+        _ if journal.unfinished_forget => Ok(()),
         Err(damage) => Err(damage),
         Ok(manifest) if journal.journal_damages > 0 => {
-            state_damage(read_state(&directory, &disk, &manifest))?
+            state_damage(read_state(&directory, disk, &manifest))?
         }
         Ok(_) => {
             verified.compared = true;
-            state_damage(compare(dir, &mut verified, with, progress))?
+            state_damage(compare(disk, dir, &mut verified, with, progress))?
         }
     };
     if let Err(damage) = checked {
@@ -191,12 +212,13 @@ fn read_state(
 }
 
 fn compare(
+    disk: &Arc<dyn Disk>,
     dir: &Path,
     verified: &mut Verified,
     with: &mut Tell<'_>,
     progress: &mut dyn FnMut(String),
 ) -> Result<(), CrawlError> {
-    let stopped = Stopped::open(dir)?;
+    let stopped = Stopped::open_on(disk, dir)?;
     let mut checks = Checks {
         stopped: &stopped,
         verified,
@@ -297,7 +319,8 @@ impl Checks<'_, '_> {
 
     /// The numbers agree with one another.
     fn counts(&mut self) {
-        let counts = self.stopped.counters.snapshot();
+        let duplicates = self.stopped.views.duplicates();
+        let counts = self.stopped.counters.snapshot(duplicates);
         let set = self.stopped.shard.seen.count();
         let queued = self.stopped.shard.frontier.queued();
         let pairs = [

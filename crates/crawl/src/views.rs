@@ -5,7 +5,9 @@
 //! Records enter with their commit, in the order of their journals. Two
 //! shards that fetch the same document at the same moment may both keep it
 //! whole; it counts as a duplicate all the same, because counting happens on
-//! entering.
+//! entering. For the same reason the views themselves count: which of the two
+//! enters first may be another after a recovery, but a count that is frozen
+//! together with what it counts has one of them, whichever.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -56,6 +58,7 @@ struct Inner {
     tables: ViewTables,
     applied: Marks,
     documents: u64,
+    duplicates: u64,
     takedowns: Takedowns,
     memo: Box<[u64]>,
     value: Vec<u8>,
@@ -77,6 +80,7 @@ impl Views {
                 tables,
                 applied: part.applied.clone(),
                 documents: part.documents,
+                duplicates: part.duplicates,
                 takedowns: part.takedowns.clone(),
                 memo: vec![0; MEMO].into_boxed_slice(),
                 value: Vec::new(),
@@ -90,9 +94,24 @@ impl Views {
         self.lock().documents
     }
 
+    /// Visits that repeat the content of another.
+    pub fn duplicates(&self) -> u64 {
+        self.lock().duplicates
+    }
+
     /// The visit that brought this content first.
     pub fn first(&self, content: u128) -> Result<Option<FirstVisit>, RunsError> {
         self.lock().first(content)
+    }
+
+    /// The URL whose content a committed visit repeats. The record does not
+    /// tell where two shards fetched the same at the same moment.
+    pub fn repeated_by(&self, visit: &Visit) -> Result<Option<String>, RunsError> {
+        let Some(content) = visit.content.filter(|_| counts(visit)) else {
+            return Ok(None);
+        };
+        let first = self.first(content)?.map(|first| first.url);
+        Ok(first.filter(|url| *url != visit.url))
     }
 
     /// Enter committed records of one journal, in order. Those that are in
@@ -104,28 +123,14 @@ impl Views {
         let mut inner = self.lock();
         for (position, record) in records {
             let mark = Mark::from(position);
-            let applied = inner.applied.entry(position.journal).or_default();
-            if mark > *applied {
-                *applied = mark;
+            let applied = inner.applied.get(&position.journal);
+            if applied.is_none_or(|applied| mark > *applied) {
                 inner.enter(self.seed, position, record)?;
+                // Not before: what could not be entered is not in a snapshot.
+                inner.applied.insert(position.journal, mark);
             }
         }
         Ok(())
-    }
-
-    /// Whether a committed visit repeats the content of another.
-    pub fn is_duplicate(&self, visit: &Visit) -> Result<bool, RunsError> {
-        if !counts(visit) {
-            return Ok(false);
-        }
-        let Some(content) = visit.content else {
-            return Ok(false);
-        };
-        if !visit.duplicate_of.is_empty() {
-            return Ok(true);
-        }
-        let first = self.first(content)?;
-        Ok(first.is_some_and(|first| first.url != visit.url))
     }
 
     /// Where the journals speak of a URL (or a host's origin).
@@ -194,6 +199,7 @@ impl Views {
         let part = ViewsPart {
             applied: inner.applied.clone(),
             documents: inner.documents,
+            duplicates: inner.duplicates,
             takedowns: inner.takedowns.clone(),
             ..ViewsPart::default()
         };
@@ -290,10 +296,17 @@ impl Inner {
         let (Some(content), Some(payload_digest)) = (visit.content, visit.payload_digest) else {
             return Ok(());
         };
+        if !counts(visit) {
+            return Ok(());
+        }
         // What was stored as a copy of another must not stand for the content,
         // though it be read before that other, or instead of it.
-        let is_copy = !visit.duplicate_of.is_empty();
-        if !counts(visit) || is_copy || self.first(content)?.is_some() {
+        if !visit.duplicate_of.is_empty() {
+            self.duplicates += 1;
+            return Ok(());
+        }
+        if let Some(first) = self.first(content)? {
+            self.duplicates += u64::from(first.url != visit.url);
             return Ok(());
         }
         self.documents += 1;

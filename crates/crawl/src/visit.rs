@@ -116,7 +116,9 @@ pub fn record(
     Ok((Box::new(visit), Some(capture), offered))
 }
 
-/// Whole, non-empty documents are compared with those of earlier visits.
+/// Whole, non-empty documents are compared with those of earlier visits. One
+/// that a loss of power may take is not earlier yet: what would be stored with
+/// it, content and links, could be lost with it.
 fn content_seen(
     shard: &Shard,
     visit: &mut Visit,
@@ -131,7 +133,9 @@ fn content_seen(
     let content = xxh3_128(&document.body);
     visit.content = Some(content);
     let first = shard.shared.views.first(content)?;
-    let first = first.filter(|first| first.url != visit.url);
+    let first = first.filter(|first| {
+        first.url != visit.url && shard.shared.outlives_next_visit(first.position, shard.id)
+    });
     if let Some(first) = &first {
         visit.duplicate_of = first.url.clone();
     }

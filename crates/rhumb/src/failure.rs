@@ -80,7 +80,9 @@ impl Failure {
             Failure::Crawl(error) => match error {
                 CrawlError::Config(_) | CrawlError::NoSeeds | CrawlError::Setup(_) => code::USAGE,
                 CrawlError::Directory(
-                    DirectoryError::BadIdentity { .. } | DirectoryError::IdentityLost(_),
+                    DirectoryError::BadIdentity { .. }
+                    | DirectoryError::IdentityLost(_)
+                    | DirectoryError::ArchiveOfOthers { .. },
                 ) => code::DISK,
                 CrawlError::Directory(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
@@ -126,6 +128,9 @@ fn next_of(error: &CrawlError) -> Option<&'static str> {
         CrawlError::Directory(
             DirectoryError::BadIdentity { .. } | DirectoryError::IdentityLost(_),
         ) => "Restore that file from a copy: journal and state cannot be read without it.",
+        CrawlError::Directory(DirectoryError::ArchiveOfOthers { .. }) => {
+            "A crawl keeps in its archive only what its journal names: choose another --dir, or move the files away; if it is the journal that is lost, restore journal/ and state/ from a copy."
+        }
         CrawlError::Directory(DirectoryError::Io { .. }) => {
             "Check the path, its permissions and the disk, or choose another --dir."
         }

@@ -66,7 +66,7 @@ fn main() -> Result<(), JournalError> {
         ..CompactOptions::default()
     };
     let started = Instant::now();
-    let report = compact(&disk, &folder, &options)?;
+    let report = compact(&disk, &folder, &options, &mut || Ok(()))?;
     println!("compaction {:.1?}: {report:?}", started.elapsed());
     Ok(())
 }

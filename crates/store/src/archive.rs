@@ -47,11 +47,19 @@ impl FromStr for ArchiveFormat {
 /// Whether a file's name is one that an archive of ours would give it:
 /// `rhumb-20261115201042-e0001-s000-00000.warc.gz`.
 pub fn is_archive_name(name: &str) -> bool {
-    archive_epoch(name).is_some()
+    archive_origin(name).is_some()
 }
 
-/// The epoch in which an archive file of ours was written, by its name.
-pub fn archive_epoch(name: &str) -> Option<u32> {
+/// Who wrote an archive file: no two files of one crawl are alike in this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ArchiveOrigin {
+    pub epoch: u32,
+    pub shard: u16,
+    pub serial: u64,
+}
+
+/// When and by whom an archive file of ours was written, by its name.
+pub fn archive_origin(name: &str) -> Option<ArchiveOrigin> {
     let stem = name
         .strip_suffix(".warc.gz")
         .or_else(|| name.strip_suffix(".warc.zst"))?;
@@ -62,7 +70,14 @@ pub fn archive_epoch(name: &str) -> Option<u32> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let shard = shard.strip_prefix('s')?;
     let epoch = epoch.strip_prefix('e').filter(|epoch| digits(epoch))?;
-    (digits(time) && digits(shard) && digits(serial)).then_some(epoch.parse().ok()?)
+    if !(digits(time) && digits(shard) && digits(serial)) {
+        return None;
+    }
+    Some(ArchiveOrigin {
+        epoch: epoch.parse().ok()?,
+        shard: shard.parse().ok()?,
+        serial: serial.parse().ok()?,
+    })
 }
 
 /// Packs records, each by itself.

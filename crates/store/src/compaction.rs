@@ -2,8 +2,9 @@
 //! later visit of the same URL has superseded.
 //!
 //! Dropped are only those visits, and of them what they brought to the archive
-//! stays known ([`Superseded`](crate::Superseded)): archived pages are never
-//! given up. A superseded visit stays if another visit has no links but its
+//! stays known ([`Superseded`](crate::Superseded)), and where they stood in the
+//! queue if the visit that is left stood elsewhere: archived pages are never
+//! given up, and what was visited does not wait again. A superseded visit stays if another visit has no links but its
 //! own. All other kinds of records stay: what was admitted, the seeds, host
 //! events, epochs and commands are what the state of a crawl is made of.
 //!
@@ -18,10 +19,11 @@ use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::journal::JournalError;
-use crate::latest::{PlaceSet, outdated};
+use crate::latest::{Outdated, outdated};
 use crate::record::{Position, Record};
 use crate::rewrite::{Verdict, rewrite};
 use crate::segment::{Segment, parse_name, segments_in};
+use crate::superseded::{Emptied, Superseded};
 
 /// What a new file is called until it takes the old one's place.
 const NEW: &str = ".compacted";
@@ -60,17 +62,10 @@ pub struct CompactReport {
 
 /// Compact all journals in a folder. Whoever has [`Positions`](crate::Positions)
 /// open on it clears them afterwards.
+///
+/// `before` is called once before anything goes, and not if nothing does:
+/// whatever leads to visits by their positions is no longer true then.
 pub fn compact(
-    disk: &Arc<dyn Disk>,
-    folder: &Path,
-    options: &CompactOptions,
-) -> Result<CompactReport, JournalError> {
-    compact_after(disk, folder, options, &mut || Ok(()))
-}
-
-/// Likewise; `before` is called once before anything goes, and not if nothing
-/// does: whatever leads to visits by their positions is no longer true then.
-pub fn compact_after(
     disk: &Arc<dyn Disk>,
     folder: &Path,
     options: &CompactOptions,
@@ -94,7 +89,7 @@ pub fn compact_after(
     segments.sort_by_key(|(first, _)| (first.epoch, first.sequence));
     for segment in segments.iter().rev() {
         let open = !options.last_segments && last_of_journal.contains(&segment.1);
-        compact_segment(disk, folder, segment, open, &found.superseded, &mut report)?;
+        compact_segment(disk, folder, segment, open, &found, &mut report)?;
     }
     Ok(report)
 }
@@ -104,9 +99,10 @@ fn compact_segment(
     folder: &Path,
     (first, name): &(Position, String),
     open: bool,
-    superseded: &PlaceSet,
+    found: &Outdated,
     report: &mut CompactReport,
 ) -> Result<(), JournalError> {
+    let superseded = &found.superseded;
     let path = folder.join(name);
     let length = disk.open(&path).and_then(|file| file.length());
     let length = length.map_err(JournalError::io(&path))?;
@@ -132,16 +128,20 @@ fn compact_segment(
         Ok(match record {
             Record::Visit(visit) => {
                 dropped += 1;
-                Verdict::Supersede {
+                let emptied = found.elsewhere.contains(position).then_some(Emptied {
+                    url: visit.url,
+                    priority: visit.priority,
+                    sequence: visit.sequence,
+                });
+                Verdict::Supersede(Superseded {
                     visits: 1,
                     extents: visit.extents,
-                }
+                    emptied: emptied.into_iter().collect(),
+                    ..Superseded::default()
+                })
             }
             // Gathered with its new neighbours.
-            Record::Superseded(earlier) => Verdict::Supersede {
-                visits: earlier.visits,
-                extents: earlier.extents,
-            },
+            Record::Superseded(earlier) => Verdict::Supersede(earlier),
             _ => Verdict::Keep,
         })
     })?;

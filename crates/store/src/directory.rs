@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Disk, Locked, RealDisk};
+use crate::archive::is_archive_name;
+use crate::disk::{Disk, Locked, RealDisk, is_unwritable};
 use crate::reader::journals_in;
 
 /// The version of the directory's layout and of the journal.
@@ -45,6 +46,11 @@ pub enum DirectoryError {
     NotACrawl(PathBuf),
     #[error("{}: state/identity.toml is lost, but journal or state are there", .0.display())]
     IdentityLost(PathBuf),
+    #[error(
+        "{}: warc/{file} is there, but no journal that could name it; nothing was changed",
+        path.display()
+    )]
+    ArchiveOfOthers { path: PathBuf, file: String },
     #[error("{}: state/identity.toml cannot be read: {reason}", path.display())]
     BadIdentity { path: PathBuf, reason: String },
     #[error(
@@ -79,24 +85,20 @@ impl CrawlDirectory {
         path: &Path,
         ours: &Identity,
     ) -> Result<CrawlDirectory, DirectoryError> {
+        let has_identity = |known: Vec<String>| known.iter().any(|name| name == IDENTITY);
+        let state = path.join("state");
+        let is_new = !has_identity(disk.list(&state).map_err(failed(&state))?);
+        if is_new && !has_crawl(&**disk, path)? {
+            check_archive(&**disk, path)?;
+        }
         for folder in ["", "journal", "warc", "state"] {
             let folder = path.join(folder);
             disk.create_folder(&folder).map_err(failed(&folder))?;
         }
-        let lock_file = path.join("state").join("lock");
-        let owner = std::process::id().to_string();
-        let lock = match disk.lock(&lock_file, &owner).map_err(failed(&lock_file))? {
-            Locked::Held(lock) => lock,
-            Locked::InUse(holder) => {
-                return Err(DirectoryError::InUse {
-                    path: path.to_owned(),
-                    holder,
-                });
-            }
-        };
+        let lock = take_lock(&**disk, path)?;
         let identity_file = identity_path(path);
-        let known = disk.list(&path.join("state")).map_err(failed(path))?;
-        if !known.iter().any(|name| name == IDENTITY) {
+        // Asked again, now that nobody else can make one.
+        if !has_identity(disk.list(&state).map_err(failed(&state))?) {
             // Another hash seed would not fit what is there.
             if has_crawl(&**disk, path)? {
                 return Err(DirectoryError::IdentityLost(path.to_owned()));
@@ -113,6 +115,26 @@ impl CrawlDirectory {
         let mut directory = CrawlDirectory::read(&**disk, path, ours)?;
         directory._lock = Some(lock);
         Ok(directory)
+    }
+
+    /// Open for reading, with the lock if the directory can be written: so no
+    /// crawl begins meanwhile. Says what kept us from locking it if not.
+    pub fn read_locked(
+        disk: &dyn Disk,
+        path: &Path,
+        ours: &Identity,
+    ) -> Result<(CrawlDirectory, Option<io::Error>), DirectoryError> {
+        let mut directory = CrawlDirectory::read(disk, path, ours)?;
+        match take_lock(disk, path) {
+            Ok(lock) => {
+                directory._lock = Some(lock);
+                Ok((directory, None))
+            }
+            Err(DirectoryError::Io { error, .. }) if is_unwritable(&error) => {
+                Ok((directory, Some(error)))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Open for reading what is committed, beside a running crawl or not.
@@ -147,6 +169,12 @@ impl CrawlDirectory {
             identity,
             _lock: None,
         })
+    }
+
+    /// That there is no archive without a journal: what no journal names is
+    /// cut off as never committed, and that would be all of it.
+    pub fn check_archive(&self, disk: &dyn Disk) -> Result<(), DirectoryError> {
+        check_archive(disk, &self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -216,6 +244,19 @@ impl Identity {
     }
 }
 
+/// Keep everybody else from the crawl for as long as this is kept.
+fn take_lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn Any + Send>, DirectoryError> {
+    let file = path.join("state").join("lock");
+    let owner = std::process::id().to_string();
+    match disk.lock(&file, &owner).map_err(failed(&file))? {
+        Locked::Held(lock) => Ok(lock),
+        Locked::InUse(holder) => Err(DirectoryError::InUse {
+            path: path.to_owned(),
+            holder,
+        }),
+    }
+}
+
 /// Whether an identity's text is what its checksum says; earlier builds wrote
 /// none. It is over the text, so that values this version does not know count.
 fn is_whole(text: &str) -> bool {
@@ -235,6 +276,24 @@ fn has_crawl(disk: &dyn Disk, path: &Path) -> Result<bool, DirectoryError> {
     let journals = journals_in(disk, &journal).map_err(failed(&journal))?;
     let known = disk.list(&state).map_err(failed(&state))?;
     Ok(!journals.is_empty() || known.iter().any(|name| name == MANIFEST))
+}
+
+fn check_archive(disk: &dyn Disk, path: &Path) -> Result<(), DirectoryError> {
+    let (journal, archive) = (path.join("journal"), path.join("warc"));
+    if !journals_in(disk, &journal)
+        .map_err(failed(&journal))?
+        .is_empty()
+    {
+        return Ok(());
+    }
+    let files = disk.list(&archive).map_err(failed(&archive))?;
+    match files.into_iter().find(|name| is_archive_name(name)) {
+        None => Ok(()),
+        Some(file) => Err(DirectoryError::ArchiveOfOthers {
+            path: path.to_owned(),
+            file,
+        }),
+    }
 }
 
 fn identity_path(path: &Path) -> PathBuf {

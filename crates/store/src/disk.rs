@@ -52,7 +52,8 @@ pub trait Disk: Send + Sync {
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
     /// Take a lock that ends with its holder, however that ends, and leave
-    /// `owner` in the file for whoever comes too late.
+    /// `owner` in the file for whoever comes too late. A file that is there
+    /// and may only be read is locked all the same.
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Locked>;
 }
 
@@ -163,16 +164,22 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Locked> {
-        let mut file = OpenOptions::new()
+        let opened = OpenOptions::new()
             .create(true)
             .truncate(false)
             .read(true)
             .write(true)
-            .open(path)?;
+            .open(path);
+        let (mut file, may_write) = match opened {
+            Err(error) if is_unwritable(&error) => (File::open(path).map_err(|_| error)?, false),
+            other => (other?, true),
+        };
         match file.try_lock() {
             Ok(()) => {
-                file.set_len(0)?;
-                file.write_all(owner.as_bytes())?;
+                if may_write {
+                    file.set_len(0)?;
+                    file.write_all(owner.as_bytes())?;
+                }
                 Ok(Locked::Held(Box::new(file)))
             }
             Err(TryLockError::WouldBlock) => {
@@ -183,6 +190,14 @@ impl Disk for RealDisk {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Whether a write was refused because nobody, or not we, may write there.
+pub(crate) fn is_unwritable(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// The system's counts are of other widths on other systems.

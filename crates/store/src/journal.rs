@@ -34,8 +34,8 @@ pub enum JournalError {
     Malformed { folder: PathBuf, position: Position },
     #[error(
         "journal {journal} ends at record {found}, but record {synced} was written and synced: \
-         restore the folder {folder} from a copy, or make the state again from what is left \
-         (`rhumb rebuild`), which takes what the journals no longer name out of the archive too"
+         restore the folder {folder} from a copy, or make the state again from what is left of it \
+         (`rhumb rebuild`), which takes what it no longer names out of the archive too"
     )]
     Lost {
         folder: PathBuf,

@@ -16,10 +16,10 @@ use crate::disk::Disk;
 use crate::journal::JournalError;
 use crate::reader::{JournalReader, journals_in};
 use crate::record::Position;
-use crate::visit::Visit;
+use crate::visit::{Glance, Visit};
 
 /// What a remembered URL takes, with the map around it.
-const ENTRY_BYTES: u64 = 96;
+const ENTRY_BYTES: u64 = 128;
 const CHUNK_BITS: u64 = 1 << 15;
 
 /// A set of places in journals, a bit each.
@@ -95,8 +95,18 @@ fn place((epoch, sequence, journal): Age) -> Position {
     }
 }
 
+/// A visit, by its place in the journal and in the queue.
+#[derive(Clone, Copy)]
+struct Known {
+    age: Age,
+    queued_at: (u64, u64),
+}
+
 pub struct Outdated {
     pub superseded: PlaceSet,
+    /// Those of them that stood elsewhere in the queue than the visit that
+    /// superseded them.
+    pub elsewhere: PlaceSet,
     /// Superseded, but a visit that stays has no links but theirs.
     pub kept_for_links: u64,
     pub passes: u32,
@@ -112,23 +122,34 @@ pub fn outdated(
     // URLs come from strangers: nobody may choose the hashes.
     let seed = RandomState::new().build_hasher().finish();
     let mut superseded = PlaceSet::default();
+    let mut elsewhere = PlaceSet::default();
     let mut any_references = false;
     let (mut from, mut passes) = (0u128, 0);
     loop {
         passes += 1;
         let mut through = u128::MAX;
-        let mut latest: HashMap<u128, Age> = HashMap::new();
-        each_visit(disk, folder, |position, url, links_of| {
-            any_references |= links_of.is_some();
-            let hash = xxh3_128_with_seed(url.as_bytes(), seed);
+        let mut latest: HashMap<u128, Known> = HashMap::new();
+        each_visit(disk, folder, |position, visit| {
+            any_references |= visit.links_of.is_some();
+            let hash = xxh3_128_with_seed(visit.url.as_bytes(), seed);
             if !(from..=through).contains(&hash) {
                 return;
             }
-            let this = age(position);
+            let this = Known {
+                age: age(position),
+                queued_at: visit.queued_at,
+            };
             let known = latest.entry(hash).or_insert(this);
-            if *known != this {
-                superseded.insert(place(this.min(*known)));
-                *known = this.max(*known);
+            if known.age != this.age {
+                let (older, newer) = match known.age < this.age {
+                    true => (*known, this),
+                    false => (this, *known),
+                };
+                superseded.insert(place(older.age));
+                if older.queued_at != newer.queued_at {
+                    elsewhere.insert(place(older.age));
+                }
+                *known = newer;
             }
             while latest.len() > limit && through > from {
                 through = from + (through - from) / 2;
@@ -146,6 +167,7 @@ pub fn outdated(
     };
     Ok(Outdated {
         superseded,
+        elsewhere,
         kept_for_links,
         passes,
     })
@@ -160,8 +182,8 @@ fn keep_referred(
     let mut kept = 0;
     loop {
         let before = kept;
-        each_visit(disk, folder, |position, _, links_of| {
-            if let Some(earlier) = links_of
+        each_visit(disk, folder, |position, visit| {
+            if let Some(earlier) = visit.links_of
                 && !superseded.contains(position)
                 && superseded.contains(earlier)
             {
@@ -179,7 +201,7 @@ fn keep_referred(
 fn each_visit(
     disk: &Arc<dyn Disk>,
     folder: &Path,
-    mut with: impl FnMut(Position, &str, Option<Position>),
+    mut with: impl FnMut(Position, Glance<'_>),
 ) -> Result<(), JournalError> {
     for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
         let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, 0);
@@ -190,8 +212,8 @@ fn each_visit(
                     folder: folder.to_owned(),
                     position,
                 })?;
-                if let Some((url, links_of)) = glance {
-                    with(position, url, links_of);
+                if let Some(visit) = glance {
+                    with(position, visit);
                 }
             }
         }

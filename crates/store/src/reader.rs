@@ -1,5 +1,6 @@
 //! Reading a journal: from any sequence, group by group, also while it grows.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,13 @@ pub fn journals_in(disk: &dyn Disk, folder: &Path) -> io::Result<Vec<u16>> {
         .collect();
     journals.dedup();
     Ok(journals)
+}
+
+/// Which journals have segments of which epochs.
+pub fn epochs_in(disk: &dyn Disk, folder: &Path) -> io::Result<BTreeSet<(u16, u32)>> {
+    let names = disk.list(folder)?;
+    let firsts = names.iter().filter_map(|name| parse_name(name));
+    Ok(firsts.map(|first| (first.journal, first.epoch)).collect())
 }
 
 /// The highest epoch that any segment's name tells of.

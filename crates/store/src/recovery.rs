@@ -11,7 +11,7 @@
 //! is damaged there, or was moved away, costs its pages and not the journal;
 //! `verify` tells of it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +51,7 @@ impl Journal {
         // By the names, not the records: an epoch that lost all its records
         // was used all the same.
         let last_epoch = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
+        let accepted = Accepted::find(disk, folder, synced)?;
         let mut files = ArchiveFiles {
             disk: &**disk,
             folder: archive,
@@ -58,7 +59,6 @@ impl Journal {
             unpacker: Unpacker::default(),
             to_sync: BTreeSet::new(),
         };
-        let segments = segments_in(&**disk, folder)?;
         for journal in journals_in(&**disk, folder).map_err(JournalError::io(folder))? {
             let mark = synced.iter().filter(|p| p.journal == journal);
             let mark = mark.map(|p| p.sequence).max().unwrap_or(0);
@@ -71,18 +71,10 @@ impl Journal {
                     synced: mark,
                 });
             }
-            let read = |from| JournalReader::open(Arc::clone(disk), folder, journal, from);
-            // Earlier epochs have been accepted: only the last can be torn.
-            let accepted = segments
-                .iter()
-                .filter(|(first, _)| first.journal == journal && first.epoch < last_epoch)
-                .map(|(first, _)| first.sequence)
-                .fold(mark + 1, u64::max);
-            let synced = last_synced(read(accepted))?.max(mark);
-            let mut reader = read(mark + 1);
+            let mut reader = JournalReader::open(Arc::clone(disk), folder, journal, mark + 1);
             let mut torn_at = None;
             while let Some(group) = reader.next_group()? {
-                if !files.hold(&group, synced, last_epoch)? {
+                if !files.hold(&group, &accepted)? {
                     torn_at = reader.place_before(&group);
                     break;
                 }
@@ -99,6 +91,62 @@ impl Journal {
             }
         }
         Ok(last_epoch + 1)
+    }
+}
+
+/// What a loss of power leaves for certain.
+pub(crate) struct Accepted {
+    /// Earlier epochs have been accepted: only this one can be torn.
+    last_epoch: u32,
+    /// How far it was synced, by journal.
+    synced: BTreeMap<u16, u64>,
+}
+
+impl Accepted {
+    /// From what is known to be synced, and from what the journals say.
+    pub fn find(
+        disk: &Arc<dyn Disk>,
+        folder: &Path,
+        synced: &[Position],
+    ) -> Result<Accepted, JournalError> {
+        let last_epoch = last_epoch_in(&**disk, folder).map_err(JournalError::io(folder))?;
+        let mut accepted = Accepted {
+            last_epoch,
+            synced: BTreeMap::new(),
+        };
+        for position in synced {
+            let known = accepted.synced.entry(position.journal).or_default();
+            *known = position.sequence.max(*known);
+        }
+        let segments = segments_in(&**disk, folder)?;
+        let mut last = segments
+            .iter()
+            .map(|(first, _)| first)
+            .filter(|first| first.epoch == last_epoch)
+            .peekable();
+        while let Some(first) = last.next() {
+            let known = accepted.synced.entry(first.journal).or_default();
+            let from = first.sequence.max(*known + 1);
+            let reader = JournalReader::open(Arc::clone(disk), folder, first.journal, from);
+            *known = last_synced(reader)?.max(*known);
+            // Its other segments have been read with the first.
+            while last.next_if(|next| next.journal == first.journal).is_some() {}
+        }
+        Ok(accepted)
+    }
+
+    /// Where the journals cannot be asked.
+    pub fn everything() -> Accepted {
+        Accepted {
+            last_epoch: u32::MAX,
+            synced: BTreeMap::new(),
+        }
+    }
+
+    pub fn has(&self, position: Position) -> bool {
+        let synced = self.synced.get(&position.journal);
+        position.epoch < self.last_epoch
+            || synced.is_some_and(|synced| position.sequence <= *synced)
     }
 }
 
@@ -162,12 +210,12 @@ const OPEN_FILES: usize = 64;
 impl ArchiveFiles<'_> {
     /// Whether every archive record is whole that a group names and that may
     /// not have been synced.
-    fn hold(&mut self, group: &Group, synced: u64, last_epoch: u32) -> Result<bool, JournalError> {
+    fn hold(&mut self, group: &Group, accepted: &Accepted) -> Result<bool, JournalError> {
         for (position, bytes) in group.raw_records() {
             let Ok(Some((url, extents))) = bytes.and_then(Visit::archived) else {
                 continue;
             };
-            if position.sequence <= synced || position.epoch < last_epoch {
+            if accepted.has(position) {
                 continue;
             }
             for extent in &extents {

@@ -12,7 +12,6 @@ use crate::journal::JournalError;
 use crate::record::{Position, Record};
 use crate::segment::Segment;
 use crate::superseded::Superseded;
-use crate::visit::Extent;
 
 /// Records are gathered to this size before they are written as a group.
 const GROUP_BYTES: usize = 256 << 10;
@@ -26,11 +25,8 @@ pub enum Verdict {
     Keep,
     Change(Record),
     Drop,
-    /// Only these parts of the archive are still to be known of it.
-    Supersede {
-        visits: u64,
-        extents: Vec<Extent>,
-    },
+    /// Only this is still to be known of it.
+    Supersede(Superseded),
 }
 
 /// Says what is to become of a record, from its place and its bytes.
@@ -156,7 +152,7 @@ struct Gathered {
     next: u64,
     records: Vec<(u64, Vec<u8>)>,
     bytes: usize,
-    /// All that was superseded among them, at the place of the first.
+    /// All that was superseded among them, at the place of the last.
     superseded: Option<(u64, Superseded)>,
 }
 
@@ -180,14 +176,17 @@ impl Gathered {
                 bytes
             }
             Verdict::Drop => return,
-            Verdict::Supersede { visits, extents } => {
+            Verdict::Supersede(more) => {
                 let place = || (sequence, Superseded::default());
-                let (_, superseded) = self.superseded.get_or_insert_with(place);
-                superseded.visits += visits;
-                for extent in extents {
+                let (at, superseded) = self.superseded.get_or_insert_with(place);
+                *at = sequence;
+                superseded.visits += more.visits;
+                for extent in more.extents {
                     self.bytes += extent.file.len();
                     superseded.add(extent);
                 }
+                self.bytes += more.emptied.iter().map(|e| e.url.len()).sum::<usize>();
+                superseded.emptied.extend(more.emptied);
                 return;
             }
         };

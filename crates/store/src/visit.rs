@@ -99,6 +99,15 @@ pub struct Visit {
     pub unknown: Unknown,
 }
 
+/// What [`Visit::glance`] sees.
+#[derive(Default)]
+pub(crate) struct Glance<'a> {
+    pub url: &'a str,
+    pub links_of: Option<Position>,
+    /// Its place in the queue: priority and sequence.
+    pub queued_at: (u64, u64),
+}
+
 /// The kind byte of an encoded visit.
 pub(crate) const VISIT_KIND: u8 = 3;
 
@@ -139,22 +148,24 @@ impl Visit {
         }
     }
 
-    /// The URL and the visit referred to of an encoded record, if it is a
-    /// visit: for passes over all of them.
-    pub(crate) fn glance(record: &[u8]) -> Result<Option<(&str, Option<Position>)>, Malformed> {
+    /// A little of an encoded record, if it is a visit: for passes over all of
+    /// them.
+    pub(crate) fn glance(record: &[u8]) -> Result<Option<Glance<'_>>, Malformed> {
         let Some((&VISIT_KIND, rest)) = record.split_first() else {
             return Ok(None);
         };
         let mut fields = Cursor(rest);
-        let (mut url, mut links_of) = ("", None);
+        let mut glance = Glance::default();
         while let Some((field, value)) = fields.field()? {
             match field {
-                1 => url = std::str::from_utf8(value.bytes()?).map_err(|_| Malformed)?,
-                25 => links_of = Some(decode_position(value)?),
+                1 => glance.url = std::str::from_utf8(value.bytes()?).map_err(|_| Malformed)?,
+                25 => glance.links_of = Some(decode_position(value)?),
+                26 => glance.queued_at.0 = value.number()?,
+                27 => glance.queued_at.1 = value.number()?,
                 _ => {}
             }
         }
-        Ok(Some((url, links_of)))
+        Ok(Some(glance))
     }
 
     /// The URL and the extents of an encoded record, if it is a visit; its

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rhumb_store::{
     ArchiveFormat, CompactOptions, Control, Extent, Journal, MemoryDisk, Position, Positions,
-    Record, Seed, Unsynced, compact,
+    Record, Seed, Unsynced,
 };
 use written::{Crawl, Place, Random};
 
@@ -117,7 +117,7 @@ fn only_what_is_superseded_goes() {
         recrawl(&place, 80);
         place.recover();
         let (before, all) = (essence(&place), place.visits());
-        let report = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        let report = place.compact(&EVERYTHING).unwrap();
         assert_eq!(essence(&place), before);
         let left = place.visits();
         assert_eq!(all.len() - left.len(), report.visits_dropped as usize);
@@ -137,7 +137,7 @@ fn only_what_is_superseded_goes() {
             assert_eq!(found, expected);
         }
         // Nothing is left to do, and a start finds nothing wrong.
-        let again = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        let again = place.compact(&EVERYTHING).unwrap();
         assert_eq!((again.segments_rewritten, again.visits_dropped), (0, 0));
         assert_eq!(again.bytes_before, report.bytes_after);
         assert_eq!(place.recover(), 4);
@@ -152,7 +152,7 @@ fn no_visit_that_stays_loses_the_links_it_refers_to() {
         recrawl_by_chance(&place, 12, seed * 0x9e37_79b9);
         let all: BTreeMap<Position, _> = place.visits().into_iter().collect();
         let before = essence(&place);
-        let report = compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        let report = place.compact(&EVERYTHING).unwrap();
         assert_eq!(essence(&place), before, "seed {seed}");
         let left: BTreeMap<Position, _> = place.visits().into_iter().collect();
         let mut needed: BTreeSet<Position> = before.latest.values().map(|(at, _)| *at).collect();
@@ -179,12 +179,12 @@ fn little_memory_takes_more_passes_and_finds_the_same() {
         recrawl(&place, 80);
         place
     });
-    let plenty = compact(&one.disk, &one.journal(), &EVERYTHING).unwrap();
+    let plenty = one.compact(&EVERYTHING).unwrap();
     let tiny = CompactOptions {
         memory: 0,
         ..EVERYTHING
     };
-    let little = compact(&other.disk, &other.journal(), &tiny).unwrap();
+    let little = other.compact(&tiny).unwrap();
     assert_eq!(
         (plenty.passes, plenty.visits_dropped),
         (1, little.visits_dropped)
@@ -201,7 +201,7 @@ fn the_last_segments_may_be_left_to_their_writers() {
     let last = place.journal().join(names.last().unwrap());
     let bytes = place.disk.read(&last).unwrap();
     let before = essence(&place);
-    compact(&place.disk, &place.journal(), &CompactOptions::default()).unwrap();
+    place.compact(&CompactOptions::default()).unwrap();
     assert_eq!(place.disk.read(&last).unwrap(), bytes);
     assert_eq!(essence(&place), before);
 }
@@ -216,7 +216,7 @@ fn whichever_write_is_the_last_the_journal_is_whole() {
         place.recover();
         let before = essence(&place);
         memory.fail_after(writes);
-        let result = compact(&place.disk, &place.journal(), &EVERYTHING);
+        let result = place.compact(&EVERYTHING);
         let loss = [
             Unsynced::Kept,
             Unsynced::Dropped,
@@ -226,7 +226,7 @@ fn whichever_write_is_the_last_the_journal_is_whole() {
         let place = Place::in_memory(&memory.after_power_loss(loss));
         assert_eq!(place.recover(), 4);
         assert_eq!(essence(&place), before, "after {writes} writes");
-        compact(&place.disk, &place.journal(), &EVERYTHING).unwrap();
+        place.compact(&EVERYTHING).unwrap();
         assert_eq!(essence(&place), before);
         let names = place.disk.list(&place.journal()).unwrap();
         assert!(names.iter().all(|name| name.ends_with(".rj")));

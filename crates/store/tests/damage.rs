@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rhumb_store::{
-    ArchiveFormat, CompactOptions, Journal, MemoryDisk, Positions, Timestamp, compact, forget,
+    ArchiveFormat, CompactOptions, Journal, MemoryDisk, Positions, Timestamp,
     verify_journal,
 };
 use written::{Crawl, Place, Random};
@@ -66,7 +66,7 @@ fn no_damage_makes_anything_panic_and_none_in_a_journal_is_overlooked() {
         let places: Vec<_> = place.visits().into_iter().map(|(p, _)| p).collect();
         let (journal, warc) = (place.journal(), place.warc());
         if round % 3 == 0 {
-            compact(&place.disk, &journal, &options).unwrap();
+            place.compact(&options).unwrap();
         }
         let in_journal = round % 4 < 2;
         let folder = if in_journal { &journal } else { &warc };
@@ -86,9 +86,9 @@ fn no_damage_makes_anything_panic_and_none_in_a_journal_is_overlooked() {
         for position in &places {
             let _ = positions.record_at(*position);
         }
-        let _ = compact(&place.disk, &journal, &options);
+        let _ = place.compact(&options);
         let matches = |url: &str| url.ends_with("/3");
-        let _ = forget(&place.disk, &journal, &warc, "3", &matches, Timestamp(1));
+        let _ = place.forget("3", &matches, Timestamp(1));
         let _ = Journal::recover(&place.disk, &journal, &warc);
         let _ = verify(&mut findings);
     }

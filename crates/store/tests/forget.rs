@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhumb_store::{
-    Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, HostEvent, MemoryDisk,
-    Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, compact, finish_forget,
-    forget, lift,
+    Admission, Admitted, ArchiveFormat, CompactOptions, Control, Fate, Finding, HostEvent,
+    MemoryDisk, Position, Positions, Record, Revisit, Seed, Timestamp, Unsynced, finish_forget,
+    lift, verify_journal,
 };
 use written::{Crawl, Place, mentions, unpacked};
 
@@ -51,6 +51,7 @@ fn write(place: &Place, format: ArchiveFormat) {
             visit.content = Some(n);
             visit.duplicate_of = gone.clone();
             visit.links_of = Some(holder);
+            visit.links_repeated = 2;
             let revisit = Revisit {
                 url: gone.clone(),
                 time: visit.time,
@@ -142,6 +143,10 @@ fn assert_forgotten(place: &Place) {
     let everything = place.everything();
     assert!(!mentions(&everything, SECRET));
     for (position, record) in place.records() {
+        if let Record::Visit(visit) = &record {
+            // Links of its own are no longer those of another as well.
+            assert!(visit.links.is_empty() || visit.links_repeated == 0);
+        }
         let mut bytes = Vec::new();
         match record {
             Record::Control(_) => {}
@@ -177,8 +182,7 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             write(&place, format);
             let (before, queued) = (kept(&place), queue_places(&place));
             assert!(mentions(&place.everything(), SECRET));
-            let (journal, warc) = (place.journal(), place.warc());
-            let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            let report = place.forget("gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
             assert_eq!(queue_places(&place), queued);
@@ -204,7 +208,7 @@ fn forgotten_pages_are_gone_and_the_others_are_as_they_were() {
             // The crawl goes on in an epoch of its own.
             assert_eq!(place.recover(), 4);
             assert_eq!(kept(&place), before);
-            let again = forget(&place.disk, &journal, &warc, "x", &matches, NOW).unwrap();
+            let again = place.forget("x", &matches, NOW).unwrap();
             assert_eq!(
                 (again.visits, again.links, again.archive_records),
                 (0, 0, 0)
@@ -222,15 +226,28 @@ fn archived_pages_are_forgotten_that_compaction_left_without_a_visit() {
             last_segments: true,
             ..CompactOptions::default()
         };
-        let report = compact(&place.disk, &place.journal(), &options).unwrap();
+        let report = place.compact(&options).unwrap();
         assert!(report.visits_dropped > 0);
         let before = kept(&place);
-        let (journal, warc) = (place.journal(), place.warc());
-        let report = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+        let report = place.forget("gone.test", &matches, NOW).unwrap();
         assert_eq!(report.archive_records, 36);
         assert_forgotten(&place);
         assert_eq!(kept(&place), before);
     }
+}
+
+/// An interrupted takedown is nothing to restore a backup for.
+fn assert_not_called_damaged(place: &Place, when: &str) {
+    let (journal, warc) = (place.journal(), place.warc());
+    let mut findings = Vec::new();
+    let mut find = |finding: Finding| findings.push(finding);
+    let counts = verify_journal(&place.disk, &journal, &warc, &[], &mut find, &mut |_| ());
+    let counts = counts.unwrap();
+    assert_eq!(counts.damages, 0, "{when}: {findings:?}");
+    let decided = place.disk.list(&journal).unwrap();
+    let decided = decided.iter().any(|name| name == "forget.plan");
+    assert_eq!(counts.unfinished_forget, decided, "{when}: {findings:?}");
+    assert_eq!(counts.is_sound(), !decided, "{when}");
 }
 
 #[test]
@@ -253,9 +270,10 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
             let (before, all) = (kept(&place), place.visits().len());
             let (journal, warc) = (place.journal(), place.warc());
             memory.fail_after(writes);
-            let result = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+            let result = place.forget("gone.test", &matches, NOW);
             finished |= result.is_ok();
             let place = Place::in_memory(&memory.after_power_loss(loss));
+            assert_not_called_damaged(&place, &format!("{loss:?} after {writes} writes"));
             let completed = finish_forget(&*place.disk, &journal, &warc).unwrap();
             assert_eq!(kept(&place), before, "after {writes} writes");
             // The last sync of all may fail when everything has been done.
@@ -268,7 +286,7 @@ fn whichever_write_is_the_last_the_takedown_is_done_or_undone() {
                 assert!(notes(&place).is_empty());
             }
             place.recover();
-            forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW).unwrap();
+            place.forget("gone.test", &matches, NOW).unwrap();
             assert_forgotten(&place);
             assert_eq!(kept(&place), before);
         }
@@ -327,7 +345,7 @@ fn an_archive_that_cannot_be_read_is_left_alone() {
         place.disk.replace(&path, &bytes).unwrap();
         let visits = place.visits();
         let (journal, warc) = (place.journal(), place.warc());
-        let refused = forget(&place.disk, &journal, &warc, "gone.test", &matches, NOW);
+        let refused = place.forget("gone.test", &matches, NOW);
         assert!(refused.is_err());
         assert!(!finish_forget(&*place.disk, &journal, &warc).unwrap());
         assert_eq!(place.visits(), visits);

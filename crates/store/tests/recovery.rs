@@ -3,7 +3,7 @@
 
 mod written;
 
-use rhumb_store::{ArchiveFormat, Journal, JournalError, MemoryDisk};
+use rhumb_store::{ArchiveFormat, Control, Journal, JournalError, MemoryDisk, Record, Timestamp};
 use written::{Crawl, Place};
 
 const PAGES: u64 = 8;
@@ -112,6 +112,29 @@ fn only_what_stands_behind_the_known_good_place_is_looked_at() {
             .visit("http://b.test/", "", &[])
             .sequence;
         assert_eq!(next, 5);
+    }
+}
+
+/// An epoch that lost all its records leaves a segment with a high number and
+/// nothing in it; the next goes on below.
+#[test]
+fn what_the_last_epoch_says_is_synced_is_heard_behind_an_epoch_that_was_lost() {
+    for place in Place::both() {
+        let lost = "j00000-e00000001-00000000000000000100.rj";
+        place.disk.append(&place.journal().join(lost)).unwrap();
+        let mut crawl = write(&place, ArchiveFormat::Gzip);
+        crawl.sync();
+        let synced = crawl.journal.synced().unwrap();
+        let says = Control::synced(synced, Timestamp(1));
+        crawl.journal.push(&Record::Control(says));
+        crawl.commit();
+        let extent = place.visits()[3].1.extents[0].clone();
+        let path = place.warc().join(&extent.file);
+        let mut bytes = place.disk.read(&path).unwrap();
+        bytes[extent.offset as usize + 20] ^= 0xff;
+        place.disk.replace(&path, &bytes).unwrap();
+        place.recover();
+        assert_eq!(place.visits().len() as u64, PAGES);
     }
 }
 

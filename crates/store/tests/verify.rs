@@ -4,7 +4,7 @@ mod written;
 
 use rhumb_store::{
     ArchiveFormat, CompactOptions, Finding, MemoryDisk, Position, Record, Severity, Timestamp,
-    VerifyCounts, compact, forget, verify_journal,
+    VerifyCounts, verify_journal,
 };
 use written::{Crawl, Place};
 
@@ -30,13 +30,18 @@ fn write(place: &Place, format: ArchiveFormat) {
 }
 
 fn verify(place: &Place) -> (Vec<Finding>, VerifyCounts) {
+    verify_synced(place, &[])
+}
+
+/// Where this much is known to be synced.
+fn verify_synced(place: &Place, synced: &[Position]) -> (Vec<Finding>, VerifyCounts) {
     let mut findings = Vec::new();
     let mut steps = 0;
     let counts = verify_journal(
         &place.disk,
         &place.journal(),
         &place.warc(),
-        &[],
+        synced,
         &mut |finding| findings.push(finding),
         &mut |_| steps += 1,
     )
@@ -73,15 +78,14 @@ fn sound_crawls_give_no_findings_also_compacted_and_after_a_takedown() {
                 last_segments: true,
                 ..CompactOptions::default()
             };
-            let report = compact(&place.disk, &place.journal(), &options).unwrap();
+            let report = place.compact(&options).unwrap();
             let (findings, after) = verify(&place);
             assert_eq!(findings, []);
             assert_eq!(after.superseded, report.visits_dropped);
             assert_eq!(after.archive_records, counts.archive_records);
             let matches = |url: &str| url.starts_with("http://h0.test/3");
-            let (journal, warc) = (place.journal(), place.warc());
             let now = Timestamp(5);
-            forget(&place.disk, &journal, &warc, "h0", &matches, now).unwrap();
+            place.forget("h0", &matches, now).unwrap();
             assert_eq!(verify(&place).0, []);
         }
     }
@@ -180,6 +184,47 @@ fn what_the_next_start_clears_away_is_only_noted() {
     );
 }
 
+/// What a loss of power took from the archive was not synced, and the next
+/// start takes it out of the journal.
+#[test]
+fn what_was_lost_before_it_was_synced_is_only_noted() {
+    for place in Place::both() {
+        write(&place, ArchiveFormat::Zstd);
+        let mut crawl = Crawl::begin(&place, 0, place.recover(), ArchiveFormat::Zstd);
+        let pages = ["a", "b", "c"].map(|name| {
+            let position = crawl.visit(&format!("http://{name}.test/"), name, &[]);
+            crawl.commit();
+            position
+        });
+        let (_, visit) = place
+            .visits()
+            .into_iter()
+            .find(|(at, _)| *at == pages[1])
+            .unwrap();
+        let extent = &visit.extents[0];
+        change(&place, "warc", &extent.file, |bytes| {
+            bytes[extent.offset as usize..].fill(0);
+        });
+        let (findings, counts) = verify_synced(&place, &pages[..1]);
+        let sequence = pages[1].sequence;
+        assert_eq!(
+            findings[0],
+            Finding::Unsynced {
+                journal: 0,
+                sequence
+            }
+        );
+        assert!(counts.is_sound(), "{findings:?}");
+        // Where it is known to be synced it is damage.
+        let (findings, counts) = verify_synced(&place, &pages[..2]);
+        assert!(matches!(findings[0], Finding::BadExtent { .. }));
+        assert!(!counts.is_sound());
+        let left = place.visits().len();
+        place.recover();
+        assert_eq!(place.visits().len(), left - 2);
+    }
+}
+
 #[test]
 fn visits_that_name_what_is_not_theirs_are_found() {
     for place in Place::both() {
@@ -210,7 +255,12 @@ fn visits_that_name_what_is_not_theirs_are_found() {
         });
         add("http://a.test/", &|visit| visit.links_of = Some(unknown));
         other.commit();
-        let (findings, _) = verify(&place);
+        let synced = [(0, 3), (1, 4)].map(|(journal, sequence)| Position {
+            journal,
+            epoch: 1,
+            sequence,
+        });
+        let (findings, _) = verify_synced(&place, &synced);
         let count = |is: &dyn Fn(&Finding) -> bool| findings.iter().filter(|f| is(f)).count();
         assert_eq!(count(&|f| matches!(f, Finding::WrongTarget { .. })), 3);
         assert_eq!(count(&|f| matches!(f, Finding::WrongKind { .. })), 2);

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rhumb_crawl::{
-    Config, Crawl, CrawlError, Ending, Handle, Observer, SeedSource, Seeds, Snapshot,
+    Config, Crawl, CrawlError, Ending, Handle, Observer, SeedSource, Seeds, Snapshot, verify_on,
 };
 use rhumb_sim::{Sim, SimConfig};
 use rhumb_store::{
-    Disk, JournalReader, MemoryDisk, Record, State, SystemClock, Unsynced, journals_in,
+    Disk, JournalReader, MemoryDisk, Record, Severity, State, SystemClock, Unsynced, journals_in,
 };
 
-const DIR: &str = "crawl";
+pub const DIR: &str = "crawl";
 
 /// Gives a crawl that pauses for want of space some space.
 struct GivesSpace(MemoryDisk);
@@ -74,12 +74,53 @@ impl SmallWeb {
 
     /// Begin a crawl, or go on with the one that is on the disk.
     pub fn crawl(&self, disk: &MemoryDisk) -> Result<Ending, CrawlError> {
+        self.crawl_with(disk, &[])
+    }
+
+    /// Likewise, with other settings.
+    pub fn crawl_with(
+        &self,
+        disk: &MemoryDisk,
+        settings: &[(&str, &str)],
+    ) -> Result<Ending, CrawlError> {
+        let mut config = self.config();
+        for (key, value) in settings {
+            config.set(key, value).unwrap();
+        }
         let door: Arc<dyn Disk> = Arc::new(disk.clone());
         let clock = Arc::new(SystemClock::default());
-        let crawl = Crawl::open_with(Path::new(DIR), self.config(), door, clock)?;
+        let crawl = Crawl::open_with(Path::new(DIR), config, door, clock)?;
         let seeds = Seeds::open(&[SeedSource::Given(self.sim.seed_url())]).unwrap();
         let mut observer = GivesSpace(disk.clone());
         Ok(crawl.run(seeds, &mut observer)?.ending)
+    }
+
+    /// What was left on the disk, and what recovery makes of it, is sound:
+    /// journal, archive and state by themselves and against each other.
+    /// Visits nothing.
+    pub fn assert_recovers_soundly(&self, disk: &MemoryDisk, when: &str) {
+        // There may not have been a crawl yet.
+        if disk.read(&identity()).is_ok() {
+            self.assert_sound(disk, &format!("{when}, not recovered"));
+        }
+        // Beside the crawl that is to go on: it finds the disk as it was left.
+        let beside = disk.after_power_loss(Unsynced::Kept);
+        if let Err(error) = self.make_state_again(&beside) {
+            panic!("{when}: {error}");
+        }
+        self.assert_sound(&beside, when);
+    }
+
+    pub fn assert_sound(&self, disk: &MemoryDisk, when: &str) {
+        let door: Arc<dyn Disk> = Arc::new(disk.clone());
+        let mut damages = Vec::new();
+        let mut note = |_, severity, text| {
+            if severity == Severity::Damage {
+                damages.push(text);
+            }
+        };
+        let verified = verify_on(&door, Path::new(DIR), &mut note, &mut |_| ()).unwrap();
+        assert!(verified.is_sound(), "{when}: {damages:#?}");
     }
 
     /// Make the state again from the journal alone.
@@ -90,8 +131,8 @@ impl SmallWeb {
         crawl.settle(&mut GivesSpace(disk.clone())).map(drop)
     }
 
-    /// The crawl on the disk has the whole reachable set, each page once, and
-    /// would have it after a loss of power.
+    /// The crawl on the disk has the whole reachable set, each page once, is
+    /// sound, and would have it all after a loss of power.
     pub fn assert_complete(&self, disk: &MemoryDisk, when: &str) {
         let visits = visits(&disk.after_power_loss(Unsynced::Dropped));
         let fetched: BTreeSet<&String> = visits
@@ -106,9 +147,14 @@ impl SmallWeb {
             missing.is_empty() && extra.is_empty(),
             "{when}: missing {missing:?}, too many {extra:?}"
         );
+        self.assert_sound(disk, when);
         let twice = visits.iter().find(|(_, (_, times))| *times != 1);
         assert_eq!(twice, None, "{when}: visited more than once");
     }
+}
+
+fn identity() -> PathBuf {
+    Path::new(DIR).join("state/identity.toml")
 }
 
 pub fn manifest() -> PathBuf {

@@ -55,6 +55,7 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
             "journal_damages": journal.journal_damages,
             "archive_damages": verified.archive_damages(),
             "state_damages": verified.state_damages,
+            "unfinished_forget": journal.unfinished_forget,
             "state_compared": verified.compared, "advice": verified.advice(),
         })
         .to_string()
@@ -72,11 +73,15 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
             if verified.compared {
                 let (admitted, queued) = (count(verified.admitted), count(verified.queued));
                 format!("{admitted} URLs admitted, {queued} waiting")
+            } else if journal.unfinished_forget {
+                "not looked at".to_owned()
             } else {
                 "not compared with the journal, because of the damage".to_owned()
             },
             if sound {
                 "Sound: journal, archive and state agree.".to_owned()
+            } else if journal.unfinished_forget {
+                format!("Not checked.\n{}", verified.advice().join("\n"))
             } else {
                 format!(
                     "NOT sound: {} damages in the journal, {} in the archive, {} in the state.\n{}",

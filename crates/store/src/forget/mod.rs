@@ -43,7 +43,7 @@ use archive::{Cuts, cut_out};
 use plan::{Plan, Room};
 use records::Forgetter;
 
-pub use plan::finish_forget;
+pub use plan::{finish_forget, is_forget_unfinished};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
@@ -85,30 +85,11 @@ pub struct ForgetReport {
 /// Forget every URL that matches. `subject` names them; it is what the record
 /// left behind tells. Only with the crawl's lock: no crawl
 /// may run, and its other state is made again afterwards.
+///
+/// `before` is called once when all new files are written, before any takes an
+/// old one's place, and not if none does: whatever was made from the old ones
+/// is no longer true then.
 pub fn forget(
-    disk: &Arc<dyn Disk>,
-    journal_folder: &Path,
-    archive_folder: &Path,
-    subject: &str,
-    matches: &dyn Fn(&str) -> bool,
-    now: Timestamp,
-) -> Result<ForgetReport, ForgetError> {
-    let (journal, archive) = (journal_folder, archive_folder);
-    forget_after(
-        disk,
-        journal,
-        archive,
-        subject,
-        matches,
-        now,
-        &mut || Ok(()),
-    )
-}
-
-/// Likewise; `before` is called once when all new files are written, before
-/// any takes an old one's place, and not if none does: whatever was made from
-/// the old ones is no longer true then.
-pub fn forget_after(
     disk: &Arc<dyn Disk>,
     journal_folder: &Path,
     archive_folder: &Path,

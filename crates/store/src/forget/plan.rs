@@ -93,6 +93,13 @@ impl Plan {
     }
 }
 
+/// Whether a takedown was decided and is not carried out: until it is, old and
+/// new files stand side by side, and journal and archive need not agree.
+pub fn is_forget_unfinished(disk: &dyn Disk, journal: &Path) -> Result<bool, JournalError> {
+    let names = disk.list(journal).map_err(JournalError::io(journal))?;
+    Ok(names.iter().any(|name| name == PLAN))
+}
+
 /// Go on with a takedown that was interrupted: carry it out if it had been
 /// decided, and clear away what it had written if not. Says whether there was
 /// one to carry out.
@@ -101,8 +108,7 @@ pub fn finish_forget(
     journal: &Path,
     archive: &Path,
 ) -> Result<bool, JournalError> {
-    let names = disk.list(journal).map_err(JournalError::io(journal))?;
-    let decided = names.iter().any(|name| name == PLAN);
+    let decided = is_forget_unfinished(disk, journal)?;
     if decided {
         let path = journal.join(PLAN);
         let bytes = disk.read(&path).map_err(JournalError::io(&path))?;

@@ -108,6 +108,7 @@ impl<'a> Forgetter<'a> {
         }
         visit.links = self.positions.links_of(visit)?.unwrap_or_default();
         visit.links_of = None;
+        visit.links_repeated = 0;
         self.report.links_moved += 1;
         Ok(true)
     }
@@ -156,8 +157,13 @@ impl<'a> Forgetter<'a> {
     }
 
     fn superseded(&mut self, mut superseded: Superseded) -> Verdict {
-        match self.move_extents(&mut superseded.extents) {
-            true if superseded.extents.is_empty() => Verdict::Drop,
+        let emptied = superseded.emptied.len();
+        superseded.emptied.retain(|at| !(self.matches)(&at.url));
+        let changed =
+            self.move_extents(&mut superseded.extents) || emptied != superseded.emptied.len();
+        let nothing_left = superseded.extents.is_empty() && superseded.emptied.is_empty();
+        match changed {
+            true if nothing_left => Verdict::Drop,
             true => Verdict::Change(Record::Superseded(superseded)),
             false => Verdict::Keep,
         }

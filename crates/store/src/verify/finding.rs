@@ -136,6 +136,16 @@ pub enum Finding {
         "{file} was left by work that was interrupted; the next start or compaction clears it away"
     )]
     LeftOver { file: String },
+    #[error(
+        "journal {journal} names from record {sequence} on what the archive lost before it was \
+         synced; the next start cuts them off"
+    )]
+    Unsynced { journal: u16, sequence: u64 },
+    #[error(
+        "a takedown was interrupted and waits to be finished; \
+         journal and archive cannot be checked before"
+    )]
+    UnfinishedForget,
 }
 
 impl Finding {
@@ -145,10 +155,22 @@ impl Finding {
             | Finding::Uncommitted { .. }
             | Finding::UnnamedFile { .. }
             | Finding::Unexplained { .. }
-            | Finding::LeftOver { .. } => Severity::Note,
-            Finding::UnnamedRecord { .. } => Severity::Warning,
+            | Finding::LeftOver { .. }
+            | Finding::Unsynced { .. } => Severity::Note,
+            Finding::UnnamedRecord { .. } | Finding::UnfinishedForget => Severity::Warning,
             _ => Severity::Damage,
         }
+    }
+
+    /// Whether a start would take this, of a record that was not synced, for
+    /// a torn tail.
+    pub(super) fn is_what_power_takes(&self) -> bool {
+        matches!(
+            self,
+            Finding::ArchiveFileMissing { .. }
+                | Finding::BadExtent { .. }
+                | Finding::WrongTarget { .. }
+        )
     }
 
     pub fn part(&self) -> Part {
@@ -160,7 +182,9 @@ impl Finding {
             | Finding::Repeated { .. }
             | Finding::MalformedRecord { .. }
             | Finding::Lost { .. }
-            | Finding::LinksMissing { .. } => Part::Journal,
+            | Finding::LinksMissing { .. }
+            | Finding::Unsynced { .. }
+            | Finding::UnfinishedForget => Part::Journal,
             Finding::LeftOver { file } if !file.ends_with(".forget") => Part::Journal,
             _ => Part::Archive,
         }

@@ -7,14 +7,16 @@ mod archive;
 mod finding;
 mod journal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::Disk;
+use crate::forget::is_forget_unfinished;
 use crate::journal::JournalError;
 use crate::positions::Positions;
 use crate::record::Position;
+use crate::recovery::Accepted;
 use archive::Extents;
 
 pub use finding::{Finding, Part, Severity};
@@ -38,12 +40,14 @@ pub struct VerifyCounts {
     /// Journals that end before a record that was synced. They can be read:
     /// the state can be made again from what is left.
     pub lost_ends: u64,
+    /// A takedown was interrupted, so that nothing was looked at.
+    pub unfinished_forget: bool,
 }
 
 impl VerifyCounts {
-    /// Whether nothing that was committed is lost or wrong.
+    /// Whether nothing that was committed is lost or wrong, for all we know.
     pub fn is_sound(&self) -> bool {
-        self.damages == 0
+        self.damages == 0 && !self.unfinished_forget
     }
 }
 
@@ -54,11 +58,26 @@ struct Report<'a> {
     ends: BTreeMap<u16, Position>,
     /// Places of the archive whose visits stand in a damaged journal.
     unexplained: u64,
+    /// A record whose archive records may be lost without harm: it was not
+    /// synced, and a start cuts it off where they are.
+    unsynced: Option<Position>,
+    /// Journals that a start would cut before here.
+    cut: BTreeSet<u16>,
     with: &'a mut dyn FnMut(Finding),
 }
 
 impl Report<'_> {
-    fn find(&mut self, finding: Finding) {
+    fn find(&mut self, mut finding: Finding) {
+        if let Some(Position {
+            journal, sequence, ..
+        }) = self.unsynced
+            && finding.is_what_power_takes()
+        {
+            if !self.cut.insert(journal) {
+                return;
+            }
+            finding = Finding::Unsynced { journal, sequence };
+        }
         let count = match finding.severity() {
             Severity::Note => &mut self.counts.notes,
             Severity::Warning => &mut self.counts.warnings,
@@ -99,7 +118,19 @@ pub fn verify_journal(
         counts: VerifyCounts::default(),
         ends: BTreeMap::new(),
         unexplained: 0,
+        unsynced: None,
+        cut: BTreeSet::new(),
         with,
+    };
+    if is_forget_unfinished(&**disk, folder)? {
+        report.counts.unfinished_forget = true;
+        report.find(Finding::UnfinishedForget);
+        return Ok(report.counts);
+    }
+    let accepted = match Accepted::find(disk, folder, synced) {
+        // Told of where it stands.
+        Err(JournalError::Damaged { .. }) => Accepted::everything(),
+        other => other?,
     };
     let mut extents = Extents::new(&**disk, archive_folder);
     let mut positions = Positions::open(Arc::clone(disk), folder);
@@ -109,18 +140,24 @@ pub fn verify_journal(
         &mut report,
         &mut |position, record, report| {
             report.ends.insert(position.journal, position);
+            if report.cut.contains(&position.journal) {
+                return Ok(());
+            }
             journal::check_links(&mut positions, position, record, report)?;
-            extents.check(position, record, report)
+            report.unsynced = Some(position).filter(|at| !accepted.has(*at));
+            let checked = extents.check(position, record, report);
+            report.unsynced = None;
+            checked
         },
         progress,
     )?;
     for position in synced {
         let end = report.ends.get(&position.journal);
-        let end = end.map_or((0, 0), |end| (end.epoch, end.sequence));
-        if end < (position.epoch, position.sequence) {
+        let found = end.map_or(0, |end| end.sequence);
+        if found < position.sequence {
             report.find(Finding::Lost {
                 journal: position.journal,
-                found: end.1,
+                found,
                 synced: position.sequence,
             });
         }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb_store::{
-    Archive, ArchiveFormat, Capture, Disk, Extent, Fate, Journal, JournalReader, LinkRecord,
-    ManualClock, MemoryDisk, Outcome, Position, RealDisk, Record, Revisit, Timestamp, Visit,
+    Archive, ArchiveFormat, Capture, CompactOptions, CompactReport, Disk, Extent, Fate,
+    ForgetError, ForgetReport, Journal, JournalError, JournalReader, LinkRecord, ManualClock,
+    MemoryDisk, Outcome, Position, RealDisk, Record, Revisit, Timestamp, Visit, compact, forget,
     journals_in, payload_digest,
 };
 
@@ -55,6 +56,21 @@ impl Place {
 
     pub fn recover(&self) -> u32 {
         Journal::recover(&self.disk, &self.journal(), &self.warc()).unwrap()
+    }
+
+    pub fn compact(&self, options: &CompactOptions) -> Result<CompactReport, JournalError> {
+        compact(&self.disk, &self.journal(), options, &mut || Ok(()))
+    }
+
+    pub fn forget(
+        &self,
+        subject: &str,
+        matches: &dyn Fn(&str) -> bool,
+        now: Timestamp,
+    ) -> Result<ForgetReport, ForgetError> {
+        let (journal, warc) = (self.journal(), self.warc());
+        let before = &mut || Ok(());
+        forget(&self.disk, &journal, &warc, subject, matches, now, before)
     }
 
     /// Every record of every journal.
@@ -160,6 +176,8 @@ impl Crawl {
     pub fn page(&mut self, url: &str, body: &str, links: &[&str]) -> Visit {
         self.time += 1_000;
         let mut visit = Visit::new(url, 1, Outcome::Fetched, Timestamp(self.time));
+        // Each visit of a page has a place of its own in the queue.
+        visit.sequence = self.time;
         visit.status = 200;
         visit.body_bytes = body.len() as u64;
         visit.payload_digest = Some(payload_digest(body.as_bytes()));

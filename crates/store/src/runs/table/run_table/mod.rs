@@ -1,38 +1,26 @@
 //! The table over runs: the buffer that is filled, frozen ones that are being
 //! written, and the runs, with merges in the background.
 
+mod merging;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use super::super::{RunFolder, Running, RunsError, Worker};
 use super::buffer::Buffer;
 use super::builder::Build;
-use super::merge::{Merge, Step, write_buffer};
-use super::run::{Held, Run};
+use super::merge::write_buffer;
+use super::run::Held;
 use super::snapshot::{Piece, Snapshot, Written, piece_of};
-use super::tiers::{self, Weight};
 use super::view::{self, TableReader};
 use super::{MAX_KEY, MAX_VALUE, RunState, Table, TableConfig};
-
-/// Merges of different tiers that may be under way at once.
-const MERGES: usize = 6;
+use merging::Merging;
 
 struct Frozen {
     buffer: Arc<Buffer>,
     bytes: usize,
     written: Written,
     write: Running<Result<Option<Held>, RunsError>>,
-}
-
-struct Merging {
-    inputs: Vec<Arc<Run>>,
-    weight: u64,
-    state: MergeState,
-}
-
-enum MergeState {
-    Waiting(Box<Merge>),
-    Running(Running<Result<Step, RunsError>>),
 }
 
 /// An ordered map larger than memory. It has no log of its own: what was not
@@ -223,40 +211,6 @@ impl RunTable {
         Ok(())
     }
 
-    fn install_merged(&mut self) -> Result<(), RunsError> {
-        for at in 0..self.merging.len() {
-            let MergeState::Running(running) = &self.merging[at].state else {
-                continue;
-            };
-            match running.take()? {
-                None => {}
-                Some(Ok(Step::More(merge))) => self.merging[at].state = MergeState::Waiting(merge),
-                Some(Ok(Step::Done(output))) => self.replace_merged(at, output),
-                Some(Err(error)) => {
-                    self.merging.swap_remove(at);
-                    self.changed = true;
-                    return Err(error);
-                }
-            }
-            break;
-        }
-        Ok(())
-    }
-
-    fn replace_merged(&mut self, at: usize, output: Option<Held>) {
-        self.changed = true;
-        let merging = self.merging.swap_remove(at);
-        let first = merging.inputs.first();
-        let is_first = |held: &Held| first.is_some_and(|run| Arc::ptr_eq(run, &held.run));
-        if let Some(start) = self.runs.iter().position(is_first) {
-            let end = start + merging.inputs.len();
-            let old: Vec<Held> = self.runs.splice(start..end, output).collect();
-            // The last user of a file removes it, which takes time.
-            drop(self.soon.run(move || drop((old, merging))));
-        }
-        self.keep_to_budget();
-    }
-
     /// The newest runs keep their filters and fences, as far as they go.
     fn keep_to_budget(&mut self) {
         let mut filters = self.config.filter_bytes;
@@ -271,81 +225,6 @@ impl RunTable {
                 None => held.parts = None,
             }
         }
-    }
-
-    fn start_merges(&mut self) {
-        if self.reclaim && self.merging.is_empty() {
-            self.reclaim = false;
-            let restricted = self.runs.iter().any(|held| held.run.is_restricted());
-            if self.runs.len() > 1 || restricted {
-                self.start_merge(0, self.runs.len());
-            }
-        }
-        while self.changed && self.merging.len() < MERGES {
-            let weights: Vec<Weight> = self.runs.iter().map(|held| self.weight(held)).collect();
-            let TableConfig {
-                buffer_bytes,
-                fan_in,
-                most_runs,
-                ..
-            } = *self.config;
-            let Some(range) = tiers::choose(&weights, buffer_bytes, fan_in, most_runs) else {
-                self.changed = false;
-                break;
-            };
-            self.start_merge(range.start, range.end);
-        }
-    }
-
-    fn weight(&self, held: &Held) -> Weight {
-        let mut inputs = self.merging.iter().flat_map(|merging| &merging.inputs);
-        Weight {
-            bytes: held.run.weight(),
-            busy: inputs.any(|run| Arc::ptr_eq(run, &held.run)),
-        }
-    }
-
-    fn start_merge(&mut self, start: usize, end: usize) {
-        let mut inputs = self.runs[start..end].to_vec();
-        // Read from end to end they need no filters, and the table may want
-        // to be rid of those.
-        inputs.iter_mut().for_each(|held| held.filter = None);
-        let older = self.runs[end..].to_vec();
-        let weight = inputs.iter().map(|held| held.run.weight()).sum();
-        // What newer runs have of the budgets is theirs.
-        let newer = &self.runs[..start];
-        let filters: usize = newer.iter().map(filter_bytes_of).sum();
-        let parts: usize = newer.iter().map(part_bytes_of).sum();
-        let build = Build {
-            folder: self.folder.clone(),
-            config: Arc::clone(&self.config),
-            compress: weight >= self.config.compress_above,
-            prefixes: inputs.iter().map(|held| held.run.facts.prefixes).sum(),
-            filter_bytes: self.config.filter_bytes.saturating_sub(filters),
-            index_bytes: self.config.index_bytes.saturating_sub(parts),
-        };
-        self.merging.push(Merging {
-            inputs: inputs.iter().map(|held| Arc::clone(&held.run)).collect(),
-            weight,
-            state: MergeState::Waiting(Box::new(Merge::new(inputs, older, build))),
-        });
-    }
-
-    /// One step at a time, of the smallest merge: the newest runs are many.
-    fn run_a_step(&mut self) {
-        let running = |merging: &Merging| matches!(merging.state, MergeState::Running(_));
-        if self.merging.iter().any(running) {
-            return;
-        }
-        let Some(next) = (0..self.merging.len()).min_by_key(|at| self.merging[*at].weight) else {
-            return;
-        };
-        let merging = self.merging.swap_remove(next);
-        let state = match merging.state {
-            MergeState::Waiting(merge) => MergeState::Running(self.merges.run(|| merge.step())),
-            running => running,
-        };
-        self.merging.push(Merging { state, ..merging });
     }
 
     /// Whether anything older than the buffer may lie in a range.
