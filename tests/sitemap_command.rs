@@ -65,7 +65,7 @@ fn all_that_is_told_as_json() {
 
 #[test]
 fn broken_files_give_what_can_be_read_unless_strict() {
-    let at = ["--url", "shop.test/map.xml"];
+    let at = ["--url", "https://shop.test/map.xml"];
     let args = [&["sitemap", "-"], &at[..]].concat();
     let done = run_with(&args, BROKEN.as_bytes()).expect_code(0);
     assert_eq!(done.lines(), ["https://shop.test/a?b&c"]);

@@ -307,9 +307,8 @@ impl<'o, 'a> Reading<'o, 'a> {
             self.note(ProblemKind::EndsEarly, "");
         }
         if broken_off {
-            match self.tags.role() {
-                Some(Role::Field(Field::Location) | Role::Within) => self.draft.give_up(),
-                _ => {}
+            if let Some(Role::Field(Field::Location) | Role::Within) = self.tags.role() {
+                self.draft.give_up();
             }
             self.field.clear();
             self.bare.clear();
