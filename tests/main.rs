@@ -21,6 +21,7 @@ mod robots_suites;
 mod scope;
 mod seeds;
 mod settings;
+mod sitemap_command;
 mod steering;
 mod support;
 mod takedown;

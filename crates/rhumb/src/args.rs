@@ -1,5 +1,9 @@
 //! Every flag, defined once: help comes from here.
 
+mod sitemap;
+
+pub use sitemap::{NOWHERE, SitemapArgs};
+
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -77,6 +81,8 @@ pub enum Command {
     Extract(ExtractArgs),
     /// What a robots.txt says to URLs, and the line that decides.
     Robots(RobotsArgs),
+    /// The entries of a sitemap or feed, one a line, and what is wrong with it.
+    Sitemap(SitemapArgs),
     /// Print the effective configuration with a comment for every key.
     Config(Box<ConfigArgs>),
     /// Serve a simulated web on loopback, or tell the truth about it.

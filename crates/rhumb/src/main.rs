@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Fetch(args) => commands::fetch::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
         Command::Robots(args) => commands::robots::run(&args),
+        Command::Sitemap(args) => commands::sitemap::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::Sim(args) => commands::sim::run(args),
     };

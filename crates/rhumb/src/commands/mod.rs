@@ -8,6 +8,7 @@ pub mod fetch;
 pub mod maintain;
 pub mod robots;
 pub mod sim;
+pub mod sitemap;
 mod sizes;
 pub mod status;
 pub mod steer;
