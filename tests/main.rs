@@ -2,6 +2,7 @@
 //! truth of that web and by the log of its server.
 
 mod archive;
+mod askers;
 mod bad_input;
 mod commands;
 mod compaction;

@@ -79,7 +79,7 @@ pub use robots_file::{NoVerdict, RobotsFile, Standing};
 pub use seeds::{SeedError, SeedSource, Seeds};
 pub use shared::{dns_config, fetch_config};
 pub use shares::Shares;
-pub use socket::{Answer, Question, Status, ask};
+pub use socket::{Answer, AskError, Question, Status, ask};
 pub use state::ViewTables;
 pub use summary::Summary;
 pub use takedowns::{Takedown, Takedowns};

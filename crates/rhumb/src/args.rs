@@ -225,6 +225,12 @@ pub enum StateArg {
 }
 
 #[derive(clap::Args)]
+#[command(
+    after_help = "Beside a running crawl, queued and in-flight are asked of it, piece by piece while you read, and you \
+may take your time: every URL that waits all the while is listed once, one that comes or goes meanwhile may be or not. \
+If the crawl ends before the list does, the exit code is 3. The other states are read from its journal: all that is \
+committed by now."
+)]
 pub struct UrlsArgs {
     #[command(flatten)]
     pub place: DirArgs,

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use rhumb_crawl::{ConfigError, CrawlError, SeedError};
+use rhumb_crawl::{AskError, ConfigError, CrawlError, SeedError};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{DirectoryError, ForgetError, JournalError};
 
@@ -34,6 +34,9 @@ pub enum Failure {
     /// There is no crawl, or none that runs.
     #[error("{0}")]
     NoCrawl(String),
+    /// One runs, but it does not answer, or not to the end.
+    #[error("{0}")]
+    NoAnswer(AskError),
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
     #[error("{0}")]
@@ -68,6 +71,10 @@ impl Failure {
             Failure::Disk(_) => {
                 "Nothing that was committed is lost; `rhumb crawl --dir …` goes on from there."
             }
+            Failure::NoAnswer(AskError::Busy) => {
+                "Lists that are still being read (`rhumb urls … | less`) take their place until they are closed."
+            }
+            Failure::NoAnswer(AskError::Ended) => "Ask again: what it left can be read now.",
             Failure::Io { .. } => "Check the path, its permissions and the disk.",
             Failure::Other(_) => "That should not happen: please report it with what led to it.",
             _ => return None,
@@ -93,10 +100,20 @@ impl Failure {
             },
             Failure::Disk(_) => code::DISK,
             Failure::NothingFetched(_) => code::NOTHING_FETCHED,
-            Failure::NoCrawl(_) => code::DIRECTORY,
+            Failure::NoCrawl(_) | Failure::NoAnswer(_) => code::DIRECTORY,
             Failure::Io { .. } => code::USAGE,
             Failure::Other(_) | Failure::BrokenPipe => 1,
         })
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        match error {
+            AskError::Output(error) => Failure::io("standard output")(error),
+            AskError::Io(error) => Failure::io("the running crawl")(error),
+            other => Failure::NoAnswer(other),
+        }
     }
 }
 

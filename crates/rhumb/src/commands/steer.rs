@@ -99,6 +99,6 @@ fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<Answer>, Failure
         Ok(None) => Err(Failure::NoCrawl(format!(
             "no crawl is running in {dir}; start it with `rhumb crawl --dir {dir}`"
         ))),
-        Err(error) => Err(Failure::io(format!("{dir}: the running crawl"))(error)),
+        Err(error) => Err(error.into()),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use rhumb_crawl::{Answer, Listed, Question, ask, list_urls};
+use rhumb_crawl::{Answer, AskError, Listed, Question, ask, list_urls};
 use rhumb_store::State;
 
 use crate::args::{StateArg, UrlsArgs};
@@ -38,9 +38,11 @@ fn ask_running(
     state: State,
     out: &mut impl Write,
 ) -> Result<bool, Failure> {
+    let mut listed_any = false;
     let asked = ask(&args.place.dir, question, |answer| {
         if let Answer::Urls(urls) = answer {
             for url in urls {
+                listed_any = true;
                 let listed = Listed {
                     url,
                     state: state.label(),
@@ -54,7 +56,11 @@ fn ask_running(
         }
         Ok(())
     });
-    Ok(asked.map_err(Failure::io("the running crawl"))?.is_some())
+    match asked {
+        // It ended before it had said anything: what it left is all there is.
+        Err(AskError::Ended) if !listed_any => Ok(false),
+        asked => Ok(asked?.is_some()),
+    }
 }
 
 fn write(out: &mut impl Write, listed: &Listed, json: bool) -> io::Result<()> {
