@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Stdio};
 
 use crate::support::program::{RHUMB, command};
@@ -105,4 +106,41 @@ fn lists_are_bounded_in_number_and_leave_room_for_others() {
     // Nor does the crawl wait for them to end.
     web.ask("stop", "crawl", &[]).expect_code(0);
     running.wait().expect_code(0);
+}
+
+#[test]
+fn a_crawl_that_does_not_answer_is_told() {
+    let web = Simulated::new(5, 50, 123);
+    let running = web.start_crawl("crawl", &["--delay", "60s"]);
+    wait_for("the crawl to answer", || {
+        (web.ask("pause", "crawl", &[]).code == Some(0)).then_some(())
+    });
+    running.signal("STOP");
+    let dir = web.dir_arg("crawl");
+    let all_give_up = || {
+        let askers = ["status", "resume"].map(|name| Running::start([name, "--dir", &dir]));
+        for asker in askers {
+            let done = asker.wait().expect_code(3);
+            done.assert_stderr_has("did not answer within 5 seconds");
+            done.assert_stderr_has("kill -CONT");
+        }
+    };
+    all_give_up();
+    // More than the system lets wait for it: the next cannot even connect.
+    let socket = web.dir("crawl").join("state/control.sock");
+    let crowd: Vec<_> = (0..200)
+        .map(|_| {
+            let socket = socket.clone();
+            std::thread::spawn(move || drop(UnixStream::connect(socket)))
+        })
+        .collect();
+    all_give_up();
+    running.signal("CONT");
+    for one in crowd {
+        one.join().expect("it got through");
+    }
+    wait_for("an answer", || {
+        (web.ask("status", "crawl", &[]).code == Some(0)).then_some(())
+    });
+    running.interrupt().expect_code(130);
 }

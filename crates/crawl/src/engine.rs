@@ -29,7 +29,7 @@ use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
 use crate::shared::{Parts, Shared, dns_config, fetch_config};
-use crate::socket;
+use crate::socket::{self, AskError};
 use crate::start::start_shard;
 use crate::state::{StateFolder, StateKind};
 use crate::summary::Summary;
@@ -64,6 +64,8 @@ pub enum CrawlError {
          raise the limit (ulimit -n {needed}) or lower --connections"
     )]
     TooFewFiles { needed: u64, allowed: u64 },
+    #[error(transparent)]
+    Ask(#[from] AskError),
     #[error("a new crawl needs a seed: a URL, or --seeds FILE")]
     NoSeeds,
     #[error("{0}")]

@@ -13,7 +13,7 @@ Exit codes:
   0  done, also when a limit was reached or `rhumb stop` ended it
   1  a fault of the program
   2  a wrong flag, setting, seed or URL, or a file that cannot be read
-  3  the crawl directory is in use, missing or of another version; no crawl runs there
+  3  the crawl directory is in use, missing or of another version; no crawl runs there, or it does not answer
   4  the disk failed, or the crawl is damaged
   5  too few file descriptors
   6  nothing could be fetched

@@ -25,7 +25,7 @@ pub enum Failure {
     #[error(transparent)]
     Seeds(#[from] SeedError),
     #[error(transparent)]
-    Crawl(#[from] CrawlError),
+    Crawl(CrawlError),
     /// The disk failed while the crawl ran.
     #[error("{0}")]
     Disk(String),
@@ -35,7 +35,7 @@ pub enum Failure {
     #[error("{0}")]
     NoCrawl(String),
     /// One runs, but it does not answer, or not to the end.
-    #[error("{0}")]
+    #[error(transparent)]
     NoAnswer(AskError),
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
@@ -71,6 +71,9 @@ impl Failure {
             Failure::Disk(_) => {
                 "Nothing that was committed is lost; `rhumb crawl --dir …` goes on from there."
             }
+            Failure::NoAnswer(AskError::NoAnswer(_)) => {
+                "Look at its process: one that was stopped (Ctrl-Z, kill -STOP) goes on after `fg` or `kill -CONT`."
+            }
             Failure::NoAnswer(AskError::Busy) => {
                 "Lists that are still being read (`rhumb urls … | less`) take their place until they are closed."
             }
@@ -89,7 +92,7 @@ impl Failure {
                 CrawlError::Directory(
                     DirectoryError::BadIdentity { .. } | DirectoryError::IdentityLost(_),
                 ) => code::DISK,
-                CrawlError::Directory(_) => code::DIRECTORY,
+                CrawlError::Directory(_) | CrawlError::Ask(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
                 CrawlError::Unsettled(_) => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
@@ -104,6 +107,15 @@ impl Failure {
             Failure::Io { .. } => code::USAGE,
             Failure::Other(_) | Failure::BrokenPipe => 1,
         })
+    }
+}
+
+impl From<CrawlError> for Failure {
+    fn from(error: CrawlError) -> Failure {
+        match error {
+            CrawlError::Ask(error) => error.into(),
+            other => Failure::Crawl(other),
+        }
     }
 }
 
