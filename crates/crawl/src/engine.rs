@@ -124,7 +124,7 @@ impl Crawl {
         }
         let directory = CrawlDirectory::open(&disk, dir, &our_identity(&*clock))?;
         let config_path = directory.config();
-        disk.replace(&config_path, config.to_toml().as_bytes())
+        disk.replace(&config_path, config.to_kept_toml().as_bytes())
             .map_err(io_error(&config_path))?;
         // Each shard has a connection at least: with more of them than
         // connections there would be too many.

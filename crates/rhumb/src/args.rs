@@ -32,7 +32,8 @@ impl Args {
         let command = Args::command().mut_subcommand("config", |config| {
             // All of them are settings: their help is that of `crawl`.
             config.mut_args(|arg| match arg.get_id().as_str() {
-                "dir" | "config" | "set" => arg,
+                "dir" => arg.help("Begin from this crawl's settings"),
+                "config" | "set" => arg,
                 _ => arg.hide(true),
             })
         });
@@ -96,15 +97,6 @@ pub struct CrawlArgs {
     pub seed_files: Vec<PathBuf>,
     #[command(flatten)]
     pub settings: Settings,
-    /// The crawl directory [default: crawl-HOST of the first seed].
-    #[arg(long, value_name = "DIR", help_heading = "This call")]
-    pub dir: Option<PathBuf>,
-    /// End with one line of JSON on standard output.
-    #[arg(long, help_heading = "This call")]
-    pub json: bool,
-    /// Show no progress.
-    #[arg(long, short, help_heading = "This call")]
-    pub quiet: bool,
 }
 
 /// The settings that have a flag of their own; `--set` reaches all others.
@@ -163,6 +155,15 @@ pub struct Settings {
     /// Any setting, as in crawl.toml. May be given several times.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "This call")]
     pub set: Vec<String>,
+    /// The crawl directory [default: crawl-HOST of the first seed].
+    #[arg(long, value_name = "DIR", help_heading = "This call")]
+    pub dir: Option<PathBuf>,
+    /// End with one line of JSON on standard output.
+    #[arg(long, help_heading = "This call")]
+    pub json: bool,
+    /// Show no progress.
+    #[arg(long, short, help_heading = "This call")]
+    pub quiet: bool,
 }
 
 #[derive(clap::Args)]
@@ -380,9 +381,6 @@ pub struct RobotsArgs {
 rhumb config --max-pages 100 --scope domain > mine.toml"
 )]
 pub struct ConfigArgs {
-    /// Begin from this crawl's settings.
-    #[arg(long, value_name = "DIR", help_heading = "This call")]
-    pub dir: Option<PathBuf>,
     #[command(flatten)]
     pub settings: Settings,
 }

@@ -55,9 +55,28 @@ impl ConfigError {
 #[derive(Default)]
 pub struct Loader {
     config: Config,
+    own: Config,
 }
 
 impl Loader {
+    /// The configuration of a crawl's own file alone, unchecked: what is
+    /// given for the call may mend it.
+    pub fn own(&self) -> &Config {
+        &self.own
+    }
+
+    /// The crawl's own file, if it has one yet.
+    pub fn own_file(mut self, dir: &Path) -> Result<Loader, ConfigError> {
+        let path = dir.join("crawl.toml");
+        if path.is_file() {
+            self = self.file(&path)?;
+        }
+        // The directory is known: it has led here.
+        self.config.dir.clear();
+        self.own = self.config.clone();
+        Ok(self)
+    }
+
     pub fn file(mut self, path: &Path) -> Result<Loader, ConfigError> {
         let failed = |reason: String| ConfigError::File {
             path: path.to_owned(),
@@ -208,6 +227,8 @@ mod tests {
             .set("resolve", "a.test=127.0.0.1, b.test=::1")
             .unwrap();
         config.set("delay", "250ms").unwrap();
+        config.set("json", "true").unwrap();
+        config.set("dir", "here and there").unwrap();
         std::fs::write(&path, config.to_toml()).unwrap();
         let again = Loader::default().file(&path).and_then(Loader::finish);
         assert_eq!(again.unwrap(), config);

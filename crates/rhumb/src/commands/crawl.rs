@@ -11,7 +11,7 @@ use rhumb_crawl::{
 use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
-use crate::commands::{effective_config, program};
+use crate::commands::{effective_config, kept_config, program};
 use crate::failure::Failure;
 use crate::figures::{by_kind, bytes, clock, count};
 use crate::output::say;
@@ -24,9 +24,8 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let Some(dir) = choose_dir(&args, &call, &mut seeds) else {
         return Err(no_seeds(&seeds));
     };
-    let mut config = effective_config(Some(&dir), &args.settings)?;
-    let (json, quiet) = (args.json || call.json, args.quiet || call.quiet);
-    (config.dir, config.json, config.quiet) = (String::new(), false, false);
+    let Config { json, quiet, .. } = effective_config(Some(&dir), &args.settings)?;
+    let config = kept_config(&dir, &args.settings)?;
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
         return Err(match seeds.skipped().is_empty() {
             false => no_seeds(&seeds),
@@ -78,7 +77,7 @@ fn no_seeds(seeds: &Seeds) -> Failure {
 /// The directory that was named, or that of the first seed, or this one if a
 /// crawl is in it.
 fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &mut Seeds) -> Option<PathBuf> {
-    if let Some(dir) = &args.dir {
+    if let Some(dir) = &args.settings.dir {
         return Some(dir.clone());
     }
     if !call.dir.is_empty() {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use rhumb_crawl::{Forgotten, Takedowns, compact_journal, forget_pages, lift_takedown};
 
 use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
-use crate::commands::effective_config;
+use crate::commands::kept_config;
 use crate::failure::{Failure, code};
 use crate::figures::{bytes, count};
 use crate::output::answer;
@@ -97,7 +97,7 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
 }
 
 pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
-    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let config = kept_config(&args.dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     let summary = rhumb_crawl::rebuild(&args.dir, config, &mut progress)?;
     progress.clear();
@@ -112,7 +112,7 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
 }
 
 pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
-    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let config = kept_config(&args.dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     let report = compact_journal(&args.dir, config, &mut progress)?;
     progress.clear();
@@ -135,7 +135,7 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
     };
     let what = Forgotten::parse(text)
         .map_err(|why| Failure::Usage(format!("`{text}` cannot be forgotten: {why}")))?;
-    let config = effective_config(Some(dir), &Settings::default())?;
+    let config = kept_config(dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     if args.allow {
         if !lift_takedown(dir, &what, config, &mut progress)? {
