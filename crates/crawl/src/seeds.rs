@@ -173,33 +173,21 @@ impl SeedSource {
         })
     }
 
-    /// Open it, so that a file that cannot be read is told before anything
+    /// Open it, so that an input that cannot be read is told before anything
     /// else happens.
     fn open(&self) -> io::Result<Input> {
-        let read = |file: File| Box::new(BufReader::with_capacity(BUFFER, file));
-        Ok(match self {
-            SeedSource::Given(text) => Input {
+        match self {
+            SeedSource::Given(text) => Ok(Input {
                 has_end: true,
                 lines: Box::new(io::Cursor::new(text.clone().into_bytes())),
-            },
-            SeedSource::File(path) => {
-                let file = File::open(path)?;
-                Input {
-                    // A directory fails at the first read.
-                    has_end: file.metadata().is_ok_and(|m| m.is_file() || m.is_dir()),
-                    lines: read(file),
-                }
-            }
+            }),
+            SeedSource::File(path) => Input::of(File::open(path)?),
+            // A descriptor of our own: whoever waits for it holds no lock
+            // that others of the process may need.
             SeedSource::Stdin => {
-                // A descriptor of our own: whoever waits for it holds no lock
-                // that others of the process may need.
-                let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-                Input {
-                    has_end: file.metadata().is_ok_and(|m| m.is_file()),
-                    lines: read(file),
-                }
+                Input::of(File::from(io::stdin().as_fd().try_clone_to_owned()?))
             }
-        })
+        }
     }
 }
 
@@ -217,6 +205,25 @@ struct Input {
     /// It is all there, and can be read through without waiting.
     has_end: bool,
     lines: Box<dyn BufRead + Send>,
+}
+
+impl Input {
+    /// What can be opened cannot always be read: of a file the beginning is
+    /// read at once, of anything else it would have to be waited for.
+    fn of(file: File) -> io::Result<Input> {
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let mut lines = BufReader::with_capacity(BUFFER, file);
+        if metadata.is_file() {
+            lines.fill_buf()?;
+        }
+        Ok(Input {
+            has_end: metadata.is_file(),
+            lines: Box::new(lines),
+        })
+    }
 }
 
 /// The seeds of one source, line by line.
@@ -263,6 +270,8 @@ fn read_line(mut input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Result<bo
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -321,18 +330,29 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_cannot_be_read_is_told_once() {
+    fn an_input_that_cannot_be_read_is_told_before_any_seed_is() {
         let folder = tempfile::tempdir().unwrap();
-        let sources = [
-            SeedSource::Given("http://a.test/".to_owned()),
-            SeedSource::File(folder.path().to_owned()),
-        ];
-        let mut seeds = Seeds::open(&sources).unwrap();
-        assert!(seeds.has_end());
-        assert!(seeds.first().is_some());
-        let read: Vec<_> = seeds.take_read().collect();
-        assert!(matches!(read[..], [Ok(_)]));
-        let rest: Vec<_> = seeds.bounded.take(5).collect();
-        assert!(matches!(rest[..], [Err(_)]));
+        let good = SeedSource::Given("http://a.test/".to_owned());
+        // The last is a file whose first read fails.
+        for path in [folder.path(), &folder.path().join("none"), Path::new("/proc/self/mem")] {
+            let sources = [good.clone(), SeedSource::File(path.to_owned())];
+            let error = Seeds::open(&sources).err().map(|error| error.to_string());
+            let error = error.unwrap_or_else(|| panic!("{} was read", path.display()));
+            assert!(error.contains(&path.display().to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_fails_later_is_told_once() {
+        struct Broken;
+        impl io::Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+        let text = io::Cursor::new(b"http://a.test/\n".to_vec());
+        let input = BufReader::new(io::Read::chain(text, Broken));
+        let lines: Vec<_> = seed_lines(Box::new(input)).take(5).collect();
+        assert!(matches!(lines[..], [Ok(_), Err(_)]));
     }
 }
