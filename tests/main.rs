@@ -14,6 +14,7 @@ mod kill;
 mod limits;
 mod maintenance;
 mod odd_servers;
+mod output;
 mod politeness;
 mod resume;
 mod robots_command;

@@ -64,6 +64,9 @@ pub enum CrawlError {
          raise the limit (ulimit -n {needed}) or lower --connections"
     )]
     TooFewFiles { needed: u64, allowed: u64 },
+    /// Whoever was handed the answer could not take it.
+    #[error("the answer could not be handed on: {0}")]
+    Output(std::io::Error),
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error("a new crawl needs a seed: a URL, or --seeds FILE")]

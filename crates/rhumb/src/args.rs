@@ -10,13 +10,14 @@ Start:   rhumb demo                          crawl a simulated web, no network n
          rhumb crawl --dir crawl-example.org go on where it stopped
 
 Exit codes:
-  0  done, also when a limit was reached or `rhumb stop` ended it
+  0  done, also when a limit was reached, `rhumb stop` ended it, or the reader of the output had enough
   1  a fault of the program
   2  a wrong flag, setting, seed or URL, or a file that cannot be read
   3  the crawl directory is in use, missing or of another version; no crawl runs there, or it does not answer
   4  the disk failed, or the crawl is damaged
   5  too few file descriptors
   6  nothing could be fetched
+  7  the output could not be written
   129, 130, 143  stopped by a closed terminal, Ctrl-C or a termination signal";
 
 #[derive(Parser)]

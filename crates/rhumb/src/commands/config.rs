@@ -24,6 +24,6 @@ pub fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     }
     std::io::stdout()
         .write_all(config.to_toml().as_bytes())
-        .map_err(Failure::io("standard output"))?;
+        .map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }

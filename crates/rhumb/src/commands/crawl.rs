@@ -12,7 +12,7 @@ use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
 use crate::commands::{effective_config, kept_config, program};
-use crate::failure::Failure;
+use crate::failure::{Failure, verdict};
 use crate::figures::{by_kind, bytes, clock, count};
 use crate::output::say;
 use crate::progress::Progress;
@@ -39,10 +39,11 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     if !quiet {
         print_summary(&summary);
     }
-    if json {
-        print_json(&summary)?;
-    }
-    conclude(&summary, signal)
+    let said = match json {
+        true => print_json(&summary),
+        false => Ok(()),
+    };
+    verdict(conclude(&summary, signal)?, said)
 }
 
 /// Seeds on the command line are checked before anything else happens.
@@ -123,7 +124,7 @@ pub fn run_to_end(
 fn print_json(summary: &Summary) -> Result<(), Failure> {
     let line = serde_json::to_string(summary).map_err(|e| Failure::Other(e.to_string()))?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").map_err(Failure::io("standard output"))
+    writeln!(out, "{line}").map_err(Failure::output)
 }
 
 pub fn print_summary(summary: &Summary) {
@@ -185,7 +186,7 @@ pub fn print_summary(summary: &Summary) {
 }
 
 /// The exit code, or the failure that the run amounts to.
-fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> {
+fn conclude(summary: &Summary, signal: Option<u8>) -> Result<u8, Failure> {
     match &summary.ending {
         Ending::Failed(reason) => return Err(Failure::Disk(reason.clone())),
         Ending::Interrupted => {
@@ -194,7 +195,7 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
                 program(),
                 summary.dir.display()
             ));
-            return Ok(ExitCode::from(signal.unwrap_or(130)));
+            return Ok(signal.unwrap_or(130));
         }
         _ => {}
     }
@@ -207,5 +208,5 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
             summary.dir.display()
         )));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }

@@ -8,7 +8,7 @@ use rhumb_crawl::{Forgotten, Takedowns, compact_journal, forget_pages, lift_take
 
 use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
 use crate::commands::kept_config;
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, verdict};
 use crate::figures::{bytes, count};
 use crate::output::answer;
 use crate::progress::Progress;
@@ -88,12 +88,8 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
             }
         )
     });
-    failed.map_err(Failure::io("standard output"))?;
-    Ok(if sound {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(code::DISK)
-    })
+    let code = if sound { 0 } else { code::DISK };
+    verdict(code, failed.map_err(Failure::output))
 }
 
 pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
@@ -190,7 +186,7 @@ fn list_takedowns(dir: &Path, as_json: bool) -> Result<ExitCode, Failure> {
                 takedown.time, takedown.what, takedown.removed
             )
         };
-        writeln!(out, "{line}").map_err(Failure::io("standard output"))?;
+        writeln!(out, "{line}").map_err(Failure::output)?;
     }
     Ok(ExitCode::SUCCESS)
 }

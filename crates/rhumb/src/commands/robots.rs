@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::args::{RobotsArgs, Settings};
 use crate::commands::effective_config;
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, verdict};
 use crate::output::say;
 
 /// A longer line is no URL; it is read over without being kept.
@@ -31,17 +31,17 @@ pub fn run(args: &RobotsArgs) -> Result<ExitCode, Failure> {
     let robots = open(args)?;
     tell_standing(&robots, &args.source);
     let mut out = BufWriter::new(io::stdout().lock());
-    let all_answered = if from_stdin {
-        answer_stdin(&robots, &mut out)?;
-        true
-    } else {
-        answer_given(&robots, args, &mut out).map_err(Failure::io("standard output"))?
+    let said = match from_stdin {
+        true => answer_stdin(&robots, &mut out),
+        false => answer_given(&robots, args, &mut out).map_err(Failure::output),
     };
-    Ok(match robots.standing() {
-        Standing::Unanswered { .. } => ExitCode::from(code::NOTHING_FETCHED),
-        _ if !all_answered => ExitCode::from(code::USAGE),
-        _ => ExitCode::SUCCESS,
-    })
+    let is_unanswered = |url: &String| robots.ask(url).is_err();
+    let code = match robots.standing() {
+        Standing::Unanswered { .. } => code::NOTHING_FETCHED,
+        _ if !from_stdin && args.urls.iter().any(is_unanswered) => code::USAGE,
+        _ => 0,
+    };
+    verdict(code, said)
 }
 
 fn open(args: &RobotsArgs) -> Result<RobotsFile, Failure> {
@@ -126,19 +126,15 @@ fn tell_standing(robots: &RobotsFile, source: &Path) {
     }
 }
 
-/// Says whether all of them have an answer.
-fn answer_given(robots: &RobotsFile, args: &RobotsArgs, out: &mut impl Write) -> io::Result<bool> {
-    let mut all_answered = true;
+fn answer_given(robots: &RobotsFile, args: &RobotsArgs, out: &mut impl Write) -> io::Result<()> {
     for url in &args.urls {
         let answer = robots.ask(url);
-        all_answered &= answer.is_ok();
         match args.json {
             true => write_json(out, url, &answer)?,
             false => write_text(out, url, &answer, robots.standing())?,
         }
     }
-    out.flush()?;
-    Ok(all_answered)
+    out.flush()
 }
 
 /// One line of JSON for each line. Answers are held back only as long as the
@@ -148,7 +144,7 @@ fn answer_stdin(robots: &RobotsFile, out: &mut impl Write) -> Result<(), Failure
     let mut line = Vec::new();
     loop {
         if !input.buffer().contains(&b'\n') {
-            out.flush().map_err(Failure::io("standard output"))?;
+            out.flush().map_err(Failure::output)?;
         }
         line.clear();
         let length = input
@@ -170,7 +166,7 @@ fn answer_stdin(robots: &RobotsFile, out: &mut impl Write) -> Result<(), Failure
         } else {
             write_json(out, text, &robots.ask(text))
         };
-        written.map_err(Failure::io("standard output"))?;
+        written.map_err(Failure::output)?;
     }
 }
 

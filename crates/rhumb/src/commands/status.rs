@@ -135,7 +135,7 @@ fn print(report: &Report, args: &StatusArgs) -> Result<(), Failure> {
     };
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(Failure::io("standard output"))
+        .map_err(Failure::output)
 }
 
 fn describe(report: &Report, dir: &Path) -> String {

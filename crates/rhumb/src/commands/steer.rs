@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use rhumb_crawl::{Answer, Question, SeedSource, Seeds, ask};
 
 use crate::args::{AddArgs, DirArgs};
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, verdict};
 use crate::figures::count;
 use crate::output::{answer, say};
 
@@ -65,17 +65,14 @@ pub fn add(args: &AddArgs) -> Result<ExitCode, Failure> {
             }
         }
     }
-    answer(format_args!(
+    let said = answer(format_args!(
         "{}: {} added, {} already known, {} refused; `rhumb why URL` tells what became of one",
         args.place.dir.display(),
         count(added),
         count(known),
         count(refused)
-    ))?;
-    Ok(match refused {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(code::USAGE),
-    })
+    ));
+    verdict(if refused == 0 { 0 } else { code::USAGE }, said)
 }
 
 fn tell(args: &DirArgs, question: &Question, done: &str) -> Result<ExitCode, Failure> {

@@ -7,7 +7,7 @@ use rhumb_crawl::{Answer, AskError, Listed, Question, ask, list_urls};
 use rhumb_store::State;
 
 use crate::args::{StateArg, UrlsArgs};
-use crate::failure::{CrawlOutput, Failure};
+use crate::failure::Failure;
 
 pub fn run(args: &UrlsArgs) -> Result<ExitCode, Failure> {
     let dir = &args.place.dir;
@@ -25,9 +25,9 @@ pub fn run(args: &UrlsArgs) -> Result<ExitCode, Failure> {
         _ => false,
     };
     if !asked {
-        list_urls(dir, state, |listed| write(&mut out, &listed, args.json)).map_err(CrawlOutput)?;
+        list_urls(dir, state, |listed| write(&mut out, &listed, args.json))?;
     }
-    out.flush().map_err(Failure::io("standard output"))?;
+    out.flush().map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -43,7 +43,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 fn write(text: &str) -> Result<(), Failure> {
     std::io::stdout()
         .write_all(text.as_bytes())
-        .map_err(Failure::io("standard output"))
+        .map_err(Failure::output)
 }
 
 /// One line of JSON for each line of standard input.
