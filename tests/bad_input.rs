@@ -230,7 +230,9 @@ fn too_few_file_descriptors_are_told_beforehand() {
     shell.args(["-c", "ulimit -n 50; exec \"$@\"", "sh", RHUMB]);
     shell.args(["crawl", "http://127.0.0.1:9/", "--dir", &dir]);
     let done = Running::spawn(shell).wait().expect_code(5);
-    done.assert_stderr_has("ulimit -n");
+    for remedy in ["ulimit -n", "--connections", "--threads"] {
+        done.assert_stderr_has(remedy);
+    }
     assert!(!Path::new(&dir).exists());
 }
 

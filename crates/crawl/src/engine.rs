@@ -24,7 +24,7 @@ use crate::identity::our_identity;
 use crate::judge::LinkRules;
 use crate::manifest::Manifest;
 use crate::opening::{check_journals, cut_archive, hold_opened, shard_state};
-use crate::preflight;
+use crate::preflight::{self, FILES_PER_SHARD};
 use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
@@ -61,7 +61,9 @@ pub enum CrawlError {
     },
     #[error(
         "this crawl needs up to {needed} open files, the system allows {allowed}; \
-         raise the limit (ulimit -n {needed}) or lower --connections"
+         raise the limit (ulimit -n {needed}), or lower --connections (each takes one) \
+         or --threads (each takes {})",
+        FILES_PER_SHARD
     )]
     TooFewFiles { needed: u64, allowed: u64 },
     /// Whoever was handed the answer could not take it.
