@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod failure;
 mod figures;
+mod lines;
 mod output;
 mod progress;
 mod signals;

@@ -1,7 +1,7 @@
 //! `rhumb robots`: what a robots.txt says to URLs.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,13 +13,8 @@ use serde::Serialize;
 use crate::args::{RobotsArgs, Settings};
 use crate::commands::effective_config;
 use crate::failure::{Failure, code, verdict};
+use crate::lines::{Line, Lines, TOO_LONG};
 use crate::output::say;
-
-/// A longer line is no URL; it is read over without being kept.
-const MAX_LINE: usize = 64 << 10;
-
-/// What is shown of such a line.
-const SHOWN: usize = 100;
 
 pub fn run(args: &RobotsArgs) -> Result<ExitCode, Failure> {
     let from_stdin = args.urls.iter().any(|url| url == "-");
@@ -140,31 +135,17 @@ fn answer_given(robots: &RobotsFile, args: &RobotsArgs, out: &mut impl Write) ->
 /// One line of JSON for each line. Answers are held back only as long as the
 /// next question is at hand: whoever waits for one gets it.
 fn answer_stdin(robots: &RobotsFile, out: &mut impl Write) -> Result<(), Failure> {
-    let mut input = BufReader::with_capacity(MAX_LINE, io::stdin().lock());
-    let mut line = Vec::new();
+    let mut lines = Lines::of_stdin();
     loop {
-        if !input.buffer().contains(&b'\n') {
+        if !lines.is_next_at_hand() {
             out.flush().map_err(Failure::output)?;
         }
-        line.clear();
-        let length = input
-            .by_ref()
-            .take(MAX_LINE as u64)
-            .read_until(b'\n', &mut line)
-            .map_err(Failure::io("standard input"))?;
-        if length == 0 {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-        let written = if length == MAX_LINE && !line.ends_with(b"\n") {
-            let shown: String = text.chars().take(SHOWN).collect();
-            input
-                .skip_until(b'\n')
-                .map_err(Failure::io("standard input"))?;
-            write_error(out, &shown, "the line is longer than any URL")
-        } else {
-            write_json(out, text, &robots.ask(text))
+        let written = match lines.next()? {
+            None => return Ok(()),
+            Some(Line::Text(text) | Line::NotUtf8(text)) => {
+                write_json(out, &text, &robots.ask(&text))
+            }
+            Some(Line::TooLong(start)) => write_error(out, &start, TOO_LONG),
         };
         written.map_err(Failure::output)?;
     }
