@@ -41,6 +41,7 @@ mod requests;
 mod robots;
 mod robots_file;
 mod seed_feed;
+mod seed_lines;
 mod seeds;
 mod settled;
 mod shard;

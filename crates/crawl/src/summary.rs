@@ -23,7 +23,8 @@ pub struct Summary {
     pub pages_per_second: f64,
     pub pages_per_cpu_second: f64,
     pub peak_rss_bytes: u64,
-    /// Lines among the seeds that were no URLs.
+    /// Seeds that were refused: lines that are no URLs, and what was
+    /// forgotten on request.
     pub bad_seeds: u64,
     /// The first visits of this run that brought nothing, and why.
     pub unfetched: Vec<String>,

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use rhumb_crawl::{
-    Config, Crawl, CrawlError, Ending, Handle, SeedError, SeedSource, Seeds, Summary,
-};
+use rhumb_crawl::{Config, Crawl, CrawlError, Ending, Handle, SeedSource, Seeds, Summary};
 use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
@@ -49,10 +47,7 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
 /// Seeds on the command line are checked before anything else happens.
 fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
     for text in &args.seeds {
-        if let Err(why) = rhumb_url::Url::parse_seed(text) {
-            let text = text.clone();
-            return Err(SeedError::NotAUrl { text, why }.into());
-        }
+        Seeds::check(text)?;
     }
     let given = args.seeds.iter().cloned().map(SeedSource::Given);
     let files = args.seed_files.iter().map(|path| {
@@ -154,6 +149,9 @@ pub fn print_summary(summary: &Summary) {
     ] {
         let gap = if kinds.is_empty() { "" } else { ": " };
         row(state, format!("{}{gap}{}", count(n), by_kind(kinds)));
+    }
+    if summary.bad_seeds > 0 {
+        row("seeds", format!("{} refused", count(summary.bad_seeds)));
     }
     row(
         "URLs",
