@@ -55,6 +55,61 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
+fn a_value_out_of_range_is_told_with_its_place() {
+    let web = Simulated::new(3, 20, 85);
+    web.crawl("crawl", &[]).expect_code(0);
+    let dir = web.dir_arg("crawl");
+    let file = web.dir("crawl").join("crawl.toml");
+    let kept = std::fs::read_to_string(&file).expect("crawl.toml");
+    let setting = kept.lines().position(|line| line.starts_with("retries = "));
+    let line = setting.expect("a line") + 1;
+    std::fs::write(&file, kept.replace("retries = 2", "retries = 2000")).expect("a file");
+    let place = format!("{}: line {line}: ", file.display());
+    for command in ["config", "crawl", "rebuild"] {
+        let done = run([command, "--dir", &dir]).expect_code(2);
+        done.assert_stderr_has(&place);
+        done.assert_stderr_has("setting `retries`: 2000 is too large");
+    }
+    let variable = [("RHUMB_RETRIES", "3000")];
+    let done = with_environment(&["config", "--dir", &dir], &variable).expect_code(2);
+    done.assert_stderr_has("environment variable RHUMB_RETRIES: setting `retries`: 3000");
+    // What is given here is nobody else's mistake, and it may mend one.
+    let done = run(["config", "--dir", &dir, "--set", "retries=4000"]).expect_code(2);
+    assert!(!done.stderr.contains("crawl.toml"), "{}", done.stderr);
+    run(["config", "--dir", &dir, "--set", "retries=3"]).expect_code(0);
+}
+
+#[test]
+fn the_directory_can_be_named_by_the_environment() {
+    let web = Simulated::new(3, 20, 86);
+    web.crawl("crawl", &["--agent", "somebody/1"])
+        .expect_code(0);
+    let dir = web.dir_arg("crawl");
+    let named = [("RHUMB_DIR", dir.as_str())];
+    for args in [
+        &["status"][..],
+        &["urls", "--state", "fetched"],
+        &["why", &web.truth.seed_url],
+        &["verify"],
+        &["rebuild"],
+        &["compact"],
+        &["forget", "--list"],
+        &["crawl", "--json"],
+        &["config"],
+    ] {
+        with_environment(args, &named).expect_code(0);
+        let nowhere = web.dir_arg("nowhere");
+        with_environment(args, &[("RHUMB_DIR", &nowhere)]).expect_code(3);
+    }
+    let printed = with_environment(&["config"], &named).stdout;
+    assert!(printed.contains("agent = \"somebody/1\""), "{printed}");
+    for steer in ["pause", "resume", "stop", "checkpoint"] {
+        let done = with_environment(&[steer], &named).expect_code(3);
+        done.assert_stderr_has(&dir);
+    }
+}
+
+#[test]
 fn a_crawl_remembers_its_settings() {
     let web = Simulated::new(3, 20, 82);
     web.crawl("crawl", &["--agent", "somebody/1", "--set", "retries=7"])

@@ -1,5 +1,6 @@
 //! From files, environment and flags to one configuration.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::Config;
@@ -56,6 +57,15 @@ impl ConfigError {
 pub struct Loader {
     config: Config,
     own: Config,
+    /// Where keys were set last, but for flags: a mistake that shows only in
+    /// the end is told with its place.
+    origins: HashMap<String, Origin>,
+}
+
+enum Origin {
+    /// With the line, as `line_of` gives it.
+    File(PathBuf, String),
+    Environment(String),
 }
 
 impl Loader {
@@ -89,9 +99,12 @@ impl Loader {
             let value_text = plain(value).ok_or_else(|| {
                 failed(format!("`{key}` is neither a value nor a list of values"))
             })?;
+            let line = line_of(&text, key);
             self.config
                 .set(key, &value_text)
-                .map_err(|error| failed(format!("{}{error}", line_of(&text, key))))?;
+                .map_err(|error| failed(format!("{line}{error}")))?;
+            let origin = Origin::File(path.to_owned(), line);
+            self.origins.insert(key.clone(), origin);
         }
         Ok(self)
     }
@@ -107,11 +120,13 @@ impl Loader {
                 // It names the file that was read before.
                 None | Some("CONFIG") => {}
                 Some(key) => {
-                    let set = self.config.set(&key.to_ascii_lowercase(), &text);
+                    let key = key.to_ascii_lowercase();
+                    let set = self.config.set(&key, &text);
                     set.map_err(|error| ConfigError::Environment {
-                        name,
+                        name: name.clone(),
                         reason: error.to_string(),
                     })?;
+                    self.origins.insert(key, Origin::Environment(name));
                 }
             }
         }
@@ -119,7 +134,9 @@ impl Loader {
     }
 
     pub fn set(mut self, key: &str, text: &str) -> Result<Loader, ConfigError> {
-        self.config.set(&key.replace('-', "_"), text)?;
+        let key = key.replace('-', "_");
+        self.config.set(&key, text)?;
+        self.origins.remove(&key);
         Ok(self)
     }
 
@@ -132,8 +149,29 @@ impl Loader {
     }
 
     pub fn finish(self) -> Result<Config, ConfigError> {
-        check(&self.config)?;
-        Ok(self.config)
+        match check(&self.config) {
+            Ok(()) => Ok(self.config),
+            Err(error) => Err(self.with_place(error)),
+        }
+    }
+
+    /// A wrong value, told with the place where it was given.
+    fn with_place(&self, error: ConfigError) -> ConfigError {
+        let origin = match &error {
+            ConfigError::Value { key, .. } => self.origins.get(key),
+            _ => None,
+        };
+        match origin {
+            None => error,
+            Some(Origin::File(path, line)) => ConfigError::File {
+                path: path.clone(),
+                reason: format!("{line}{error}"),
+            },
+            Some(Origin::Environment(name)) => ConfigError::Environment {
+                name: name.clone(),
+                reason: error.to_string(),
+            },
+        }
     }
 }
 
