@@ -8,6 +8,7 @@ mod figures;
 mod lines;
 mod output;
 mod progress;
+mod shell;
 mod signals;
 
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use crate::failure::{Failure, verdict};
 use crate::figures::{by_kind, bytes, clock, count};
 use crate::output::say;
 use crate::progress::Progress;
+use crate::shell::word;
 use crate::signals::on_signals;
 
 pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
@@ -191,7 +192,7 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<u8, Failure> {
             say(format_args!(
                 "Go on with: {} crawl --dir {}",
                 program(),
-                summary.dir.display()
+                word(&summary.dir)
             ));
             return Ok(signal.unwrap_or(130));
         }
@@ -203,7 +204,7 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<u8, Failure> {
             "nothing could be fetched\n  {}\nCheck the seeds and the network; `{} why URL --dir {}` tells all that is known of one.",
             summary.unfetched.join("\n  "),
             program(),
-            summary.dir.display()
+            word(&summary.dir)
         )));
     }
     Ok(0)

@@ -20,6 +20,7 @@ use rhumb_crawl::{Config, Loader};
 
 use crate::args::Settings;
 use crate::failure::Failure;
+use crate::shell::word;
 
 /// The effective configuration: the crawl's own file, then `--config`, the
 /// environment, and the flags.
@@ -87,5 +88,5 @@ pub fn program() -> String {
         return "cargo run --release --".to_owned();
     }
     let name = std::env::args_os().next().map(PathBuf::from);
-    name.map_or("rhumb".to_owned(), |name| name.display().to_string())
+    name.map_or("rhumb".to_owned(), |name| word(&name))
 }

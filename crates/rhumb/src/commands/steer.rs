@@ -8,6 +8,7 @@ use crate::args::{AddArgs, DirArgs};
 use crate::failure::{Failure, code, verdict};
 use crate::figures::count;
 use crate::output::{answer, say};
+use crate::shell::word;
 
 /// Seeds not taken that are told one by one.
 const MISTAKES_TOLD: u64 = 10;
@@ -94,7 +95,8 @@ fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<Answer>, Failure
     match asked {
         Ok(Some(())) => Ok(said),
         Ok(None) => Err(Failure::NoCrawl(format!(
-            "no crawl is running in {dir}; start it with `rhumb crawl --dir {dir}`"
+            "no crawl is running in {dir}; start it with `rhumb crawl --dir {}`",
+            word(&args.dir)
         ))),
         Err(error) => Err(error.into()),
     }
