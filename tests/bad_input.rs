@@ -152,8 +152,15 @@ fn an_unreadable_list_of_seeds_is_told() {
     run(["crawl", "--seeds", &missing, "--dir", &dir])
         .expect_code(2)
         .assert_stderr_has("missing.txt");
-    // A folder can be opened, but not read.
-    run(["crawl", "--seeds", &text(folder.path()), "--dir", &dir]).expect_code(2);
+    // A folder can be opened, but not read; also a good seed beside it does
+    // not make it one.
+    let seed = "http://127.0.0.1:9/";
+    for seeds in [&[][..], &[seed]] {
+        let args = ["crawl", "--seeds", &text(folder.path()), "--dir", &dir];
+        run(args.iter().chain(seeds))
+            .expect_code(2)
+            .assert_stderr_has(&text(folder.path()));
+    }
     let nonsense = folder.path().join("nonsense.txt");
     std::fs::write(&nonsense, "http://[\n\u{1}\u{2}\n").expect("a file");
     run(["crawl", "--seeds", &text(&nonsense), "--dir", &dir])
@@ -223,7 +230,9 @@ fn too_few_file_descriptors_are_told_beforehand() {
     shell.args(["-c", "ulimit -n 50; exec \"$@\"", "sh", RHUMB]);
     shell.args(["crawl", "http://127.0.0.1:9/", "--dir", &dir]);
     let done = Running::spawn(shell).wait().expect_code(5);
-    done.assert_stderr_has("ulimit -n");
+    for remedy in ["ulimit -n", "--connections", "--threads"] {
+        done.assert_stderr_has(remedy);
+    }
     assert!(!Path::new(&dir).exists());
 }
 

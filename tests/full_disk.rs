@@ -21,6 +21,9 @@ fn a_crawl_that_finds_no_space_stops_and_goes_on_when_there_is_some() {
     let stopped = web.crawl(&dir, &settings).expect_code(4);
     stopped.assert_stderr_has("No space left on device");
     stopped.assert_stderr_has("rhumb crawl --dir");
+    assert_eq!(stopped.json()["ending"], "failed");
+    let failure = stopped.json()["failure"].to_string();
+    assert!(failure.contains("No space left on device"), "{failure}");
     let fetched = web
         .ask("urls", &dir, &["--state", "fetched"])
         .expect_code(0);

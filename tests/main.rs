@@ -2,6 +2,7 @@
 //! truth of that web and by the log of its server.
 
 mod archive;
+mod askers;
 mod bad_input;
 mod commands;
 mod compaction;
@@ -13,6 +14,7 @@ mod kill;
 mod limits;
 mod maintenance;
 mod odd_servers;
+mod output;
 mod politeness;
 mod reach;
 mod resume;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::support::program::{RHUMB, command};
 use crate::support::request_log::{asked, assert_complete, assert_obedient};
 use crate::support::{Running, Simulated, figure, run, urls, wait_for};
 
@@ -151,4 +152,23 @@ fn new_seeds_join_a_crawl_that_exists() {
     let mut both = vec![first, second];
     both.sort();
     assert_eq!(fetched, both);
+}
+
+#[test]
+fn the_command_to_go_on_with_can_be_pasted() {
+    let web = slow_web(97);
+    let running = web.start_crawl("it's a crawl", &[]);
+    wait_for_requests(&web, 60);
+    let stopped = running.interrupt().expect_code(130);
+    let hint = stopped
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("Go on with: "));
+    let hint = hint.unwrap_or_else(|| panic!("no hint in {}", stopped.stderr));
+    // As cargo starts the tests, it names cargo.
+    let (_, arguments) = hint.split_once(" crawl ").expect("a command");
+    let mut shell = command("sh");
+    shell.args(["-c", &format!("\"$0\" crawl {arguments} --json"), RHUMB]);
+    let done = Running::spawn(shell).wait().expect_code(0);
+    web.assert_counts_are_the_truth(&done);
 }

@@ -40,8 +40,8 @@ fn ten_thousand_seeds_come_from_standard_input() {
     let done = run_with(args(&web, "-"), text.as_bytes()).expect_code(0);
     assert_eq!(figure(&done.json(), "bad_seeds"), 3);
     assert_eq!(figure(&done.json(), "urls_seen"), LINES as u64);
-    done.assert_stderr_has("passed over: `http://[`");
-    done.assert_stderr_has("passed over: `ftp://example.org/`");
+    done.assert_stderr_has("passed over: standard input line 3: `http://[`");
+    done.assert_stderr_has("passed over: standard input line 10004: `ftp://example.org/`");
     assert_same("fetched", &urls(&web.dir("crawl"), "fetched"), &wanted);
 }
 
@@ -70,6 +70,25 @@ fn many_mistakes_are_counted_and_not_told_one_by_one() {
     assert_eq!(figure(&done.json(), "fetched"), 1);
     done.assert_stderr_has("passed over 5001 lines");
     assert!(done.stderr.lines().count() < 20, "{}", done.stderr);
+}
+
+#[test]
+fn a_line_with_more_than_a_url_is_refused_and_named() {
+    let web = Simulated::new(3, 20, 84);
+    let list = web.dir("list.txt");
+    let (good, odd) = (&web.truth.seed_url, format!("{}x y", web.truth.seed_url));
+    std::fs::write(&list, format!("# a list\n{good}\n\n{odd}\n{good} News\n")).expect("a file");
+    let list = list.display().to_string();
+    let mut args = args(&web, &list);
+    args.retain(|arg| arg != "--quiet");
+    let done = run(args).expect_code(0);
+    for (line, text) in [(4, &odd), (5, &format!("{good} News"))] {
+        done.assert_stderr_has(&format!("passed over: {list} line {line}: `{text}`"));
+    }
+    done.assert_stderr_has("2 refused");
+    assert_eq!(figure(&done.json(), "bad_seeds"), 2);
+    assert_eq!(figure(&done.json(), "urls_seen"), 1);
+    run(["crawl", &odd]).expect_code(2).assert_stderr_has("%20");
 }
 
 /// A crawl with seeds from a standard input on which one came, and then

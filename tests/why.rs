@@ -194,3 +194,26 @@ fn held(server: &OddServer) -> usize {
     let asked = server.asked();
     asked.iter().filter(|one| one.path == "/held").count()
 }
+
+#[test]
+fn a_line_that_is_no_text_gets_an_error_and_the_next_its_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let server =
+        OddServer::start(|_| Reply::Answer("200 OK\r\nContent-Type: text/html", "a page".into()));
+    let site = format!("http://{}/", server.address);
+    run(["crawl", &site, "--dir", &dir, "--quiet"]).expect_code(0);
+    let mut questions = b"http://a.test/\xff\xfe\n\n".to_vec();
+    questions.extend_from_slice("x".repeat(1 << 20).as_bytes());
+    questions.extend_from_slice(format!("\n{site}").as_bytes());
+    let done = run_with(["why", "-", "--dir", &dir], &questions).expect_code(0);
+    let answers: Vec<Value> = (done.lines().iter())
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    assert_eq!(answers.len(), 3, "{}", done.stdout);
+    for (answer, told) in answers.iter().zip(["not a URL", "longer than any URL"]) {
+        let error = answer["error"].as_str().unwrap_or_default();
+        assert!(error.contains(told), "{answer}");
+    }
+    assert_eq!(answers[2]["state"], "fetched");
+}

@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Why a run of the crawl came to its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing is queued or in flight anywhere.
     Finished,
@@ -19,6 +18,27 @@ pub enum Ending {
     /// `rhumb stop`.
     Stopped,
     Failed(String),
+}
+
+impl Ending {
+    pub fn label(&self) -> &'static str {
+        match self {
+            Ending::Finished => "finished",
+            Ending::PageLimit => "page-limit",
+            Ending::ByteLimit => "byte-limit",
+            Ending::TimeLimit => "time-limit",
+            Ending::Interrupted => "interrupted",
+            Ending::Stopped => "stopped",
+            Ending::Failed(_) => "failed",
+        }
+    }
+}
+
+/// A word, whatever the ending: whoever reads it compares words.
+impl Serialize for Ending {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
 }
 
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rhumb_frontier::LaneId;
+use rhumb_frontier::{LaneId, Place};
 use rhumb_store::{Position, Visit};
 use rhumb_url::{Url, UrlKey};
 use tokio::sync::Notify;
@@ -39,11 +39,26 @@ pub enum Message {
         address: IpAddr,
         earliest: Duration,
     },
-    /// Send the URLs that wait, or those in flight, in pieces.
+    /// Send a piece of a list.
     List {
-        in_flight: bool,
-        reply: SyncSender<Vec<String>>,
+        wanted: Wanted,
+        reply: SyncSender<Piece>,
     },
+}
+
+/// The URLs that a list is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    InFlight,
+    /// Those that wait, behind the last one of the piece before.
+    Waiting(Option<(LaneId, Place)>),
+}
+
+/// Some of them.
+pub struct Piece {
+    pub urls: Vec<String>,
+    /// What to ask for next, where there may be more.
+    pub next: Option<Wanted>,
 }
 
 /// Seeds that travel together: one piece of pending work.

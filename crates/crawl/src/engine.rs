@@ -24,13 +24,13 @@ use crate::identity::our_identity;
 use crate::judge::LinkRules;
 use crate::manifest::Manifest;
 use crate::opening::{check_journals, cut_archive, hold_opened, shard_state, spool_folder};
-use crate::preflight;
+use crate::preflight::{self, FILES_PER_SHARD};
 use crate::reach::Reach;
 use crate::recover::{Recovered, Recovery, ShardState};
 use crate::seed_feed::SeedFeed;
 use crate::seeds::Seeds;
 use crate::shared::{Parts, Shared, dns_config, fetch_config};
-use crate::socket;
+use crate::socket::{self, AskError};
 use crate::start::start_shard;
 use crate::state::{StateFolder, StateKind};
 use crate::summary::Summary;
@@ -62,9 +62,16 @@ pub enum CrawlError {
     },
     #[error(
         "this crawl needs up to {needed} open files, the system allows {allowed}; \
-         raise the limit (ulimit -n {needed}) or lower --connections"
+         raise the limit (ulimit -n {needed}), or lower --connections (each takes one) \
+         or --threads (each takes {})",
+        FILES_PER_SHARD
     )]
     TooFewFiles { needed: u64, allowed: u64 },
+    /// Whoever was handed the answer could not take it.
+    #[error("the answer could not be handed on: {0}")]
+    Output(std::io::Error),
+    #[error(transparent)]
+    Ask(#[from] AskError),
     #[error("a new crawl needs a seed: a URL, or --seeds FILE")]
     NoSeeds,
     #[error("{0}")]
@@ -123,7 +130,7 @@ impl Crawl {
         }
         let directory = CrawlDirectory::open(&disk, dir, &our_identity(&*clock))?;
         let config_path = directory.config();
-        disk.replace(&config_path, config.to_toml().as_bytes())
+        disk.replace(&config_path, config.to_kept_toml().as_bytes())
             .map_err(io_error(&config_path))?;
         // Each shard has a connection at least: with more of them than
         // connections there would be too many.

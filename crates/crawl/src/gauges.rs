@@ -1,27 +1,44 @@
 //! What a shard shows of itself: its gauges, and the URLs that wait.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::SyncSender;
 
+use rhumb_frontier::{LaneId, Queued};
+
+use crate::door::{Piece, Wanted};
 use crate::shard::Shard;
 
-/// URLs in one piece of a listing.
+/// URLs in one piece of a list: visits wait while it is made.
 const LISTING_PIECE: usize = 1000;
 
 impl Shard {
-    pub fn list(&self, in_flight: bool, reply: &SyncSender<Vec<String>>) {
+    /// A piece of a list. Nothing is kept for the next one: whoever asks may
+    /// take any time to do so, or never do.
+    pub fn list(&self, wanted: Wanted) -> Piece {
         let frontier = self.frontier.borrow();
-        let mut piece = Vec::new();
-        let mut hand_on = |url: &str| {
-            piece.push(url.to_owned());
-            piece.len() < LISTING_PIECE || reply.try_send(std::mem::take(&mut piece)).is_ok()
+        let mut urls = Vec::new();
+        let mut last = None;
+        let mut take = |item: Queued| {
+            last = Some((LaneId(item.key.lane), item.place));
+            urls.push(item.url.to_string());
+            urls.len() < LISTING_PIECE
         };
-        if in_flight {
-            frontier.in_flight().all(|url| hand_on(url.as_str()));
-        } else if let Err(error) = frontier.waiting(&mut |item| hand_on(item.url.as_str())) {
+        let read = match wanted {
+            // No more than there are connections.
+            Wanted::InFlight => {
+                let urls = frontier.in_flight().map(ToString::to_string).collect();
+                return Piece { urls, next: None };
+            }
+            Wanted::Waiting(None) => frontier.waiting(&mut take),
+            Wanted::Waiting(Some((lane, place))) => frontier.waiting_behind(lane, place, &mut take),
+        };
+        if let Err(error) = read {
             self.fail(&error.to_string());
         }
-        let _ = reply.try_send(piece);
+        let is_full = urls.len() >= LISTING_PIECE;
+        Piece {
+            urls,
+            next: last.filter(|_| is_full).map(|at| Wanted::Waiting(Some(at))),
+        }
     }
 
     /// Nothing is under way any more: what was abandoned is still to be done.

@@ -85,10 +85,7 @@ pub fn list_urls(
             }
         }
     }
-    result.map_err(|error| CrawlError::Io {
-        path: "output".into(),
-        error,
-    })
+    result.map_err(CrawlError::Output)
 }
 
 fn waiting(url: &str) -> Listed {

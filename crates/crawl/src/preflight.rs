@@ -7,16 +7,19 @@ use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::time::TimeValLike;
 
 use crate::config::Config;
+use crate::socket::MAX_ASKERS;
 
 /// File descriptors a process needs besides its connections.
 const BASE_FILES: u64 = 64;
+/// Those of a shard: its archive, its journal, readers of others' journals
+/// and its name look-ups.
+pub const FILES_PER_SHARD: u64 = 72;
 
 /// Sockets and files that a configuration may hold open at one time: its
-/// connections, and for each shard its archive, its journal, readers of
-/// others' journals and its name look-ups.
+/// connections, whoever asks it, and what its shards need.
 pub fn files_needed(config: &Config) -> u64 {
-    let connections = config.connections as u64;
-    BASE_FILES + connections + config.threads as u64 * 72
+    let sockets = (config.connections + MAX_ASKERS) as u64;
+    BASE_FILES + sockets + config.threads as u64 * FILES_PER_SHARD
 }
 
 /// Raise the limit on open files as far as the system lets us and say what

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use rhumb_url::{Refusal, Url};
 
+use crate::seed_lines::{SeedLine, parse, seed_lines};
+
 #[derive(Debug, Clone)]
 pub enum SeedSource {
     Given(String),
@@ -16,18 +18,24 @@ pub enum SeedSource {
     Stdin,
 }
 
-/// One seed, or what is wrong with a line.
-struct SeedLine {
-    text: String,
-    url: Result<Url, Refusal>,
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
     #[error("seeds: {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
-    #[error("`{}` cannot be a seed: {why}; {}", shown(text), why.remedy())]
-    NotAUrl { text: String, why: Refusal },
+    #[error("{}`{}` cannot be a seed: {why}; {}", shown_place(place), shown(text), why.remedy())]
+    NotAUrl {
+        /// The input and its line; none for what was typed.
+        place: Option<(PathBuf, u64)>,
+        text: String,
+        why: Refusal,
+    },
+}
+
+impl SeedError {
+    fn not_a_url(place: Option<(PathBuf, u64)>, text: &str, why: Refusal) -> SeedError {
+        let text = text.chars().take(100).collect();
+        SeedError::NotAUrl { place, text, why }
+    }
 }
 
 type SeedLines = Box<dyn Iterator<Item = Result<Url, SeedError>> + Send>;
@@ -46,6 +54,12 @@ pub struct Seeds {
 }
 
 impl Seeds {
+    /// Whether a text can be a seed.
+    pub fn check(text: &str) -> Result<(), SeedError> {
+        let checked = parse(text).map(drop);
+        checked.map_err(|why| SeedError::not_a_url(None, text, why))
+    }
+
     pub fn open(sources: &[SeedSource]) -> Result<Seeds, SeedError> {
         let (mut bounded, mut endless) = (Vec::new(), Vec::new());
         for source in sources {
@@ -147,9 +161,6 @@ fn lines_of(
 /// Lines passed over that are kept to be told.
 const SKIPPED_KEPT: usize = 10;
 
-/// A line longer than this is no URL; it is read over without being kept.
-const MAX_LINE: u64 = 16 << 10;
-
 /// Bytes of an input that are read at a time.
 const BUFFER: usize = 64 << 10;
 
@@ -167,40 +178,34 @@ impl SeedSource {
             path: self.path(),
             error,
         })?;
-        line.url.map_err(|why| SeedError::NotAUrl {
-            text: line.text.chars().take(100).collect(),
-            why,
-        })
+        let place = match self {
+            SeedSource::Given(_) => None,
+            _ => Some((self.path(), line.number)),
+        };
+        let url = line.url;
+        url.map_err(|why| SeedError::not_a_url(place, &line.text, why))
     }
 
-    /// Open it, so that a file that cannot be read is told before anything
+    /// Open it, so that an input that cannot be read is told before anything
     /// else happens.
     fn open(&self) -> io::Result<Input> {
-        let read = |file: File| Box::new(BufReader::with_capacity(BUFFER, file));
-        Ok(match self {
-            SeedSource::Given(text) => Input {
+        match self {
+            SeedSource::Given(text) => Ok(Input {
                 has_end: true,
                 lines: Box::new(io::Cursor::new(text.clone().into_bytes())),
-            },
-            SeedSource::File(path) => {
-                let file = File::open(path)?;
-                Input {
-                    // A directory fails at the first read.
-                    has_end: file.metadata().is_ok_and(|m| m.is_file() || m.is_dir()),
-                    lines: read(file),
-                }
-            }
-            SeedSource::Stdin => {
-                // A descriptor of our own: whoever waits for it holds no lock
-                // that others of the process may need.
-                let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-                Input {
-                    has_end: file.metadata().is_ok_and(|m| m.is_file()),
-                    lines: read(file),
-                }
-            }
-        })
+            }),
+            SeedSource::File(path) => Input::of(File::open(path)?),
+            // A descriptor of our own: whoever waits for it holds no lock
+            // that others of the process may need.
+            SeedSource::Stdin => Input::of(File::from(io::stdin().as_fd().try_clone_to_owned()?)),
+        }
     }
+}
+
+fn shown_place(place: &Option<(PathBuf, u64)>) -> String {
+    place.as_ref().map_or(String::new(), |(path, line)| {
+        format!("{} line {line}: ", path.display())
+    })
 }
 
 /// A line as it can be printed: a tab inside it must be seen.
@@ -219,72 +224,30 @@ struct Input {
     lines: Box<dyn BufRead + Send>,
 }
 
-/// The seeds of one source, line by line.
-fn seed_lines(mut input: Box<dyn BufRead + Send>) -> impl Iterator<Item = io::Result<SeedLine>> {
-    let mut buffer = Vec::new();
-    let mut failed = false;
-    std::iter::from_fn(move || {
-        while !failed {
-            buffer.clear();
-            match read_line(&mut *input, &mut buffer) {
-                Err(error) => {
-                    // It would fail again, for ever.
-                    failed = true;
-                    return Some(Err(error));
-                }
-                Ok(false) => return None,
-                Ok(true) => {}
-            }
-            let text = String::from_utf8_lossy(&buffer);
-            let text = text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-            if !text.is_empty() && !text.starts_with('#') {
-                return Some(Ok(SeedLine {
-                    url: Url::parse_seed(text),
-                    text: text.to_owned(),
-                }));
-            }
+impl Input {
+    /// What can be opened cannot always be read: of a file the beginning is
+    /// read at once, of anything else it would have to be waited for.
+    fn of(file: File) -> io::Result<Input> {
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
         }
-        None
-    })
-}
-
-/// Read to the end of the line, keeping at most `MAX_LINE` bytes of it;
-/// `false` at the end of the input.
-fn read_line(mut input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Result<bool> {
-    use io::Read;
-    if (&mut input).take(MAX_LINE).read_until(b'\n', buffer)? == 0 {
-        return Ok(false);
+        let mut lines = BufReader::with_capacity(BUFFER, file);
+        if metadata.is_file() {
+            lines.fill_buf()?;
+        }
+        Ok(Input {
+            has_end: metadata.is_file(),
+            lines: Box::new(lines),
+        })
     }
-    if buffer.len() as u64 == MAX_LINE && buffer.last() != Some(&b'\n') {
-        input.skip_until(b'\n')?;
-    }
-    Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    #[test]
-    fn lines_are_seeds_comments_or_mistakes() {
-        let long = "x".repeat(100_000);
-        let text = format!(
-            "\u{feff}http://a.test/\r\n\n# no\n  b.test/x \nhttp://[\n{long}\nhttp://c.test/"
-        );
-        let lines: Vec<SeedLine> = seed_lines(SeedSource::Given(text).open().unwrap().lines)
-            .map(Result::unwrap)
-            .collect();
-        let good: Vec<&str> = lines
-            .iter()
-            .filter_map(|line| line.url.as_ref().ok())
-            .map(Url::as_str)
-            .collect();
-        assert_eq!(
-            good,
-            ["http://a.test/", "http://b.test/x", "http://c.test/"]
-        );
-        assert_eq!(lines.len(), 5);
-    }
+    use super::*;
 
     #[test]
     fn lines_without_end_that_are_no_urls_are_counted_and_the_first_kept() {
@@ -309,6 +272,11 @@ mod tests {
                 "http://a.test/\tNews",
                 "`http://a.test/\\tNews` cannot be a seed: not a URL: a tab",
             ),
+            (
+                "http://a.test/ News",
+                "`http://a.test/ News` cannot be a seed: not a URL: white space",
+            ),
+            ("a.test/\u{a0}b", "not a URL: white space"),
             ("ftp://a.test/", "only http and https are crawled"),
             ("http://me@a.test/", "write it without them"),
         ] {
@@ -321,18 +289,19 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_cannot_be_read_is_told_once() {
+    fn an_input_that_cannot_be_read_is_told_before_any_seed_is() {
         let folder = tempfile::tempdir().unwrap();
-        let sources = [
-            SeedSource::Given("http://a.test/".to_owned()),
-            SeedSource::File(folder.path().to_owned()),
-        ];
-        let mut seeds = Seeds::open(&sources).unwrap();
-        assert!(seeds.has_end());
-        assert!(seeds.first().is_some());
-        let read: Vec<_> = seeds.take_read().collect();
-        assert!(matches!(read[..], [Ok(_)]));
-        let rest: Vec<_> = seeds.bounded.take(5).collect();
-        assert!(matches!(rest[..], [Err(_)]));
+        let good = SeedSource::Given("http://a.test/".to_owned());
+        // The last is a file whose first read fails.
+        for path in [
+            folder.path(),
+            &folder.path().join("none"),
+            Path::new("/proc/self/mem"),
+        ] {
+            let sources = [good.clone(), SeedSource::File(path.to_owned())];
+            let error = Seeds::open(&sources).err().map(|error| error.to_string());
+            let error = error.unwrap_or_else(|| panic!("{} was read", path.display()));
+            assert!(error.contains(&path.display().to_string()), "{error}");
+        }
     }
 }

@@ -330,7 +330,10 @@ impl Shard {
                     address,
                     earliest,
                 } => self.take_seat(lane, address, earliest),
-                Message::List { in_flight, reply } => self.list(in_flight, &reply),
+                Message::List { wanted, reply } => {
+                    // Whoever asked may have gone.
+                    let _ = reply.try_send(self.list(wanted));
+                }
             }
         }
     }

@@ -14,6 +14,9 @@ use crate::preflight::{cpu_time, peak_rss};
 pub struct Summary {
     pub dir: PathBuf,
     pub ending: Ending,
+    /// What failed, where that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     #[serde(flatten)]
     pub counts: Snapshot,
     /// Pages fetched in this run.
@@ -23,7 +26,8 @@ pub struct Summary {
     pub pages_per_second: f64,
     pub pages_per_cpu_second: f64,
     pub peak_rss_bytes: u64,
-    /// Lines among the seeds that were no URLs.
+    /// Seeds that were refused: lines that are no URLs, and what was
+    /// forgotten on request.
     pub bad_seeds: u64,
     /// The first visits of this run that brought nothing, and why.
     pub unfetched: Vec<String>,
@@ -42,9 +46,14 @@ impl Summary {
         let fetched_this_run = counts.fetched - fetched_before;
         let seconds = elapsed.as_secs_f64();
         let cpu_seconds = cpu_time().as_secs_f64();
+        let failure = match &ending {
+            Ending::Failed(reason) => Some(reason.clone()),
+            _ => None,
+        };
         Summary {
             dir,
             ending,
+            failure,
             counts,
             fetched_this_run,
             seconds,
@@ -55,5 +64,26 @@ impl Summary {
             bad_seeds,
             unfetched,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_is_a_word_and_a_failure_stands_beside_it() {
+        let summary = |ending| {
+            let counts = Snapshot::default();
+            let summary =
+                Summary::new(PathBuf::new(), ending, counts, 0, Duration::ZERO, 0, vec![]);
+            serde_json::to_value(summary).unwrap()
+        };
+        let failed = summary(Ending::Failed("no space".to_owned()));
+        assert_eq!(failed["ending"], "failed");
+        assert_eq!(failed["failure"], "no space");
+        let finished = summary(Ending::Finished);
+        assert_eq!(finished["ending"], "finished");
+        assert!(finished.get("failure").is_none());
     }
 }

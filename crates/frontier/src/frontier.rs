@@ -207,10 +207,25 @@ impl Frontier {
 
     /// The URLs that wait, lane by lane.
     pub fn waiting(&self, with: &mut dyn FnMut(Queued) -> bool) -> Result<(), RunsError> {
-        self.queue.read_all(&mut |item| {
-            let waits = !self.out.contains_key(&item.key);
-            !waits || with(item)
-        })
+        self.queue.read_all(&mut |item| self.if_waiting(item, with))
+    }
+
+    /// Those of them that stand behind this place of this lane. A URL keeps
+    /// its place while it waits: whoever reads on from the last one he was
+    /// given misses none that waits all the time, and sees none twice.
+    pub fn waiting_behind(
+        &self,
+        lane: LaneId,
+        place: Place,
+        with: &mut dyn FnMut(Queued) -> bool,
+    ) -> Result<(), RunsError> {
+        let with = &mut |item| self.if_waiting(item, with);
+        self.queue.read_behind(lane, place, with)
+    }
+
+    fn if_waiting(&self, item: Queued, with: &mut dyn FnMut(Queued) -> bool) -> bool {
+        let waits = !self.out.contains_key(&item.key);
+        !waits || with(item)
     }
 
     /// Take in what background work has done.

@@ -115,6 +115,18 @@ impl UrlQueue {
         self.scan(&[], &[], with)
     }
 
+    /// Likewise, but only those that stand behind this place of this lane.
+    pub fn read_behind(
+        &self,
+        lane: LaneId,
+        place: Place,
+        with: &mut dyn FnMut(Queued) -> bool,
+    ) -> Result<(), RunsError> {
+        // The first key of all that follow is the shortest longer one.
+        let from = [&*key_of(lane, place), &[0]].concat();
+        self.scan(&from, &[], with)
+    }
+
     /// The first lane at or behind this one that has anything, and the place
     /// of its first URL.
     pub fn next_lane(&self, from: LaneId) -> Result<Option<(LaneId, Place)>, RunsError> {

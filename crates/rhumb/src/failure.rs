@@ -3,9 +3,11 @@
 use std::io;
 use std::process::ExitCode;
 
-use rhumb_crawl::{ConfigError, CrawlError, SeedError};
+use rhumb_crawl::{AskError, ConfigError, CrawlError, SeedError};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{DirectoryError, ForgetError, JournalError};
+
+use crate::output::say;
 
 /// The codes that `rhumb help` documents.
 pub mod code {
@@ -14,6 +16,7 @@ pub mod code {
     pub const DISK: u8 = 4;
     pub const LIMITS: u8 = 5;
     pub const NOTHING_FETCHED: u8 = 6;
+    pub const OUTPUT: u8 = 7;
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +28,7 @@ pub enum Failure {
     #[error(transparent)]
     Seeds(#[from] SeedError),
     #[error(transparent)]
-    Crawl(#[from] CrawlError),
+    Crawl(CrawlError),
     /// The disk failed while the crawl ran.
     #[error("{0}")]
     Disk(String),
@@ -34,10 +37,15 @@ pub enum Failure {
     /// There is no crawl, or none that runs.
     #[error("{0}")]
     NoCrawl(String),
+    /// One runs, but it does not answer, or not to the end.
+    #[error(transparent)]
+    NoAnswer(AskError),
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
     #[error("{0}")]
     Other(String),
+    #[error("standard output cannot be written: {0}")]
+    Output(io::Error),
     /// Whoever reads our output has had enough.
     #[error("output closed")]
     BrokenPipe,
@@ -46,9 +54,14 @@ pub enum Failure {
 impl Failure {
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
         let what = what.into();
-        move |error| match error.kind() {
+        move |error| Failure::Io { what, error }
+    }
+
+    /// The answer could not be written.
+    pub fn output(error: io::Error) -> Failure {
+        match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Io { what, error },
+            _ => Failure::Output(error),
         }
     }
 
@@ -68,6 +81,14 @@ impl Failure {
             Failure::Disk(_) => {
                 "Nothing that was committed is lost; `rhumb crawl --dir …` goes on from there."
             }
+            Failure::NoAnswer(AskError::NoAnswer(_)) => {
+                "Look at its process: one that was stopped (Ctrl-Z, kill -STOP) goes on after `fg` or `kill -CONT`."
+            }
+            Failure::NoAnswer(AskError::Busy) => {
+                "Lists that are still being read (`rhumb urls … | less`) take their place until they are closed."
+            }
+            Failure::NoAnswer(AskError::Ended) => "Ask again: what it left can be read now.",
+            Failure::Output(_) => "Check where the output goes, and the disk there.",
             Failure::Io { .. } => "Check the path, its permissions and the disk.",
             Failure::Other(_) => "That should not happen: please report it with what led to it.",
             _ => return None,
@@ -84,37 +105,56 @@ impl Failure {
                     | DirectoryError::IdentityLost(_)
                     | DirectoryError::ArchiveOfOthers { .. },
                 ) => code::DISK,
-                CrawlError::Directory(_) => code::DIRECTORY,
+                CrawlError::Directory(_) | CrawlError::Ask(_) => code::DIRECTORY,
                 CrawlError::Journal(_) | CrawlError::Io { .. } => code::DISK,
                 CrawlError::Unsettled(_) => code::DISK,
                 CrawlError::TooFewFiles { .. } => code::LIMITS,
                 CrawlError::State(_) | CrawlError::BadManifest { .. } | CrawlError::Forget(_) => {
                     code::DISK
                 }
+                CrawlError::Output(_) => code::OUTPUT,
                 CrawlError::Crashed => 1,
             },
             Failure::Disk(_) => code::DISK,
             Failure::NothingFetched(_) => code::NOTHING_FETCHED,
-            Failure::NoCrawl(_) => code::DIRECTORY,
+            Failure::NoCrawl(_) | Failure::NoAnswer(_) => code::DIRECTORY,
             Failure::Io { .. } => code::USAGE,
+            Failure::Output(_) => code::OUTPUT,
             Failure::Other(_) | Failure::BrokenPipe => 1,
         })
     }
 }
 
-impl From<CrawlOutput> for Failure {
-    fn from(CrawlOutput(error): CrawlOutput) -> Failure {
+impl From<CrawlError> for Failure {
+    fn from(error: CrawlError) -> Failure {
         match error {
-            CrawlError::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe => {
-                Failure::BrokenPipe
-            }
+            CrawlError::Ask(error) => error.into(),
+            CrawlError::Output(error) => Failure::output(error),
             other => Failure::Crawl(other),
         }
     }
 }
 
-/// An error of a command that prints while it reads a crawl.
-pub struct CrawlOutput(pub CrawlError);
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        match error {
+            AskError::Output(error) => Failure::output(error),
+            AskError::Io(error) => Failure::io("the running crawl")(error),
+            other => Failure::NoAnswer(other),
+        }
+    }
+}
+
+/// The end of a command that found something out and had to say it. What it
+/// found outranks that nobody took its words.
+pub fn verdict(code: u8, said: Result<(), Failure>) -> Result<ExitCode, Failure> {
+    match said {
+        Err(failure) if code == 0 => return Err(failure),
+        Ok(()) | Err(Failure::BrokenPipe) => {}
+        Err(failure) => say(format_args!("rhumb: {failure}")),
+    }
+    Ok(ExitCode::from(code))
+}
 
 fn next_of(error: &CrawlError) -> Option<&'static str> {
     Some(match error {

@@ -5,8 +5,10 @@ mod args;
 mod commands;
 mod failure;
 mod figures;
+mod lines;
 mod output;
 mod progress;
+mod shell;
 mod signals;
 
 use std::process::ExitCode;

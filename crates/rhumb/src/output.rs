@@ -14,5 +14,5 @@ pub fn say(line: Arguments<'_>) {
 
 /// A line of the answer, on standard output.
 pub fn answer(line: Arguments<'_>) -> Result<(), Failure> {
-    writeln!(std::io::stdout(), "{line}").map_err(Failure::io("standard output"))
+    writeln!(std::io::stdout(), "{line}").map_err(Failure::output)
 }

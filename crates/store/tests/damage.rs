@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rhumb_store::{
-    ArchiveFormat, CompactOptions, Journal, MemoryDisk, Positions, Timestamp,
-    verify_journal,
+    ArchiveFormat, CompactOptions, Journal, MemoryDisk, Positions, Timestamp, verify_journal,
 };
 use written::{Crawl, Place, Random};
 

@@ -1,5 +1,6 @@
 //! From files, environment and flags to one configuration.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::Config;
@@ -55,9 +56,37 @@ impl ConfigError {
 #[derive(Default)]
 pub struct Loader {
     config: Config,
+    own: Config,
+    /// Where keys were set last, but for flags: a mistake that shows only in
+    /// the end is told with its place.
+    origins: HashMap<String, Origin>,
+}
+
+enum Origin {
+    /// With the line, as `line_of` gives it.
+    File(PathBuf, String),
+    Environment(String),
 }
 
 impl Loader {
+    /// The configuration of a crawl's own file alone, unchecked: what is
+    /// given for the call may mend it.
+    pub fn own(&self) -> &Config {
+        &self.own
+    }
+
+    /// The crawl's own file, if it has one yet.
+    pub fn own_file(mut self, dir: &Path) -> Result<Loader, ConfigError> {
+        let path = dir.join("crawl.toml");
+        if path.is_file() {
+            self = self.file(&path)?;
+        }
+        // The directory is known: it has led here.
+        self.config.dir.clear();
+        self.own = self.config.clone();
+        Ok(self)
+    }
+
     pub fn file(mut self, path: &Path) -> Result<Loader, ConfigError> {
         let failed = |reason: String| ConfigError::File {
             path: path.to_owned(),
@@ -70,9 +99,12 @@ impl Loader {
             let value_text = plain(value).ok_or_else(|| {
                 failed(format!("`{key}` is neither a value nor a list of values"))
             })?;
+            let line = line_of(&text, key);
             self.config
                 .set(key, &value_text)
-                .map_err(|error| failed(format!("{}{error}", line_of(&text, key))))?;
+                .map_err(|error| failed(format!("{line}{error}")))?;
+            let origin = Origin::File(path.to_owned(), line);
+            self.origins.insert(key.clone(), origin);
         }
         Ok(self)
     }
@@ -88,11 +120,13 @@ impl Loader {
                 // It names the file that was read before.
                 None | Some("CONFIG") => {}
                 Some(key) => {
-                    let set = self.config.set(&key.to_ascii_lowercase(), &text);
+                    let key = key.to_ascii_lowercase();
+                    let set = self.config.set(&key, &text);
                     set.map_err(|error| ConfigError::Environment {
-                        name,
+                        name: name.clone(),
                         reason: error.to_string(),
                     })?;
+                    self.origins.insert(key, Origin::Environment(name));
                 }
             }
         }
@@ -100,7 +134,9 @@ impl Loader {
     }
 
     pub fn set(mut self, key: &str, text: &str) -> Result<Loader, ConfigError> {
-        self.config.set(&key.replace('-', "_"), text)?;
+        let key = key.replace('-', "_");
+        self.config.set(&key, text)?;
+        self.origins.remove(&key);
         Ok(self)
     }
 
@@ -113,8 +149,29 @@ impl Loader {
     }
 
     pub fn finish(self) -> Result<Config, ConfigError> {
-        check(&self.config)?;
-        Ok(self.config)
+        match check(&self.config) {
+            Ok(()) => Ok(self.config),
+            Err(error) => Err(self.with_place(error)),
+        }
+    }
+
+    /// A wrong value, told with the place where it was given.
+    fn with_place(&self, error: ConfigError) -> ConfigError {
+        let origin = match &error {
+            ConfigError::Value { key, .. } => self.origins.get(key),
+            _ => None,
+        };
+        match origin {
+            None => error,
+            Some(Origin::File(path, line)) => ConfigError::File {
+                path: path.clone(),
+                reason: format!("{line}{error}"),
+            },
+            Some(Origin::Environment(name)) => ConfigError::Environment {
+                name: name.clone(),
+                reason: error.to_string(),
+            },
+        }
     }
 }
 
@@ -208,6 +265,8 @@ mod tests {
             .set("resolve", "a.test=127.0.0.1, b.test=::1")
             .unwrap();
         config.set("delay", "250ms").unwrap();
+        config.set("json", "true").unwrap();
+        config.set("dir", "here and there").unwrap();
         std::fs::write(&path, config.to_toml()).unwrap();
         let again = Loader::default().file(&path).and_then(Loader::finish);
         assert_eq!(again.unwrap(), config);

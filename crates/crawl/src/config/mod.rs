@@ -149,14 +149,11 @@ settings! {
         min_free_disk: Size = Size(1 << 30), "The crawl pauses while the disk has less free space than this.";
     }
     "This call" {
-        dir: String = String::new(), "The crawl directory; crawl-HOST of the first seed when empty.";
-        json: bool = false, "End with one line of JSON on standard output.";
-        quiet: bool = false, "Show no progress.";
+        dir: String = String::new(), "The crawl directory; crawl-HOST of the first seed when empty. A crawl's own crawl.toml does not name it: the directory can be moved.";
+        json: bool = false, "End with one line of JSON on standard output. In a crawl's own crawl.toml it holds for every call; as a flag or variable it is not kept there.";
+        quiet: bool = false, "Show no progress. In a crawl's own crawl.toml it holds for every call; as a flag or variable it is not kept there.";
     }
 }
-
-/// Keys of one call rather than of a crawl: they are not kept with it.
-pub const CALL_KEYS: [&str; 3] = ["dir", "json", "quiet"];
 
 fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -165,12 +162,30 @@ fn default_threads() -> usize {
 impl Config {
     /// The whole configuration as a TOML file with a comment for every key.
     pub fn to_toml(&self) -> String {
+        self.toml_of(|_| true)
+    }
+
+    /// Likewise, as it is kept in the crawl's directory: a directory that is
+    /// moved must not name another one.
+    pub fn to_kept_toml(&self) -> String {
+        self.toml_of(|key| key != "dir")
+    }
+
+    /// Keys of one call rather than of a crawl, as the crawl's own file has
+    /// them: what is given for a call is not kept.
+    pub fn with_call_keys_of(self, own: &Config) -> Config {
+        Config {
+            dir: String::new(),
+            json: own.json,
+            quiet: own.quiet,
+            ..self
+        }
+    }
+
+    fn toml_of(&self, wanted: impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
         let mut group = "";
-        for key in Config::KEYS {
-            if CALL_KEYS.contains(&key.name) {
-                continue;
-            }
+        for key in Config::KEYS.iter().filter(|key| wanted(key.name)) {
             if key.group != group {
                 group = key.group;
                 out.push_str(&format!("# ── {group} ──\n\n"));

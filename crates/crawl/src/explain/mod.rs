@@ -11,7 +11,7 @@ use rhumb_url::{Refusal, Url};
 
 use crate::engine::CrawlError;
 use crate::listing::open;
-use crate::socket::{Answer, Question, ask};
+use crate::socket::{Answer, AskError, Question, ask};
 use crate::stopped::Stopped;
 use crate::takedowns::Takedowns;
 use crate::views::{Mention, Views};
@@ -78,6 +78,8 @@ impl Explainer {
         });
         let mut explanation = match (asked, told) {
             (Ok(Some(())), Some(explanation)) => explanation,
+            // It runs: what is on disk is not all that it knows.
+            (Err(error @ (AskError::NoAnswer(_) | AskError::Busy)), _) => return Err(error.into()),
             _ => self.read_from_disk(url)?,
         };
         explanation.conclude(&self.dir);

@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use rhumb_crawl::{
-    Config, Crawl, CrawlError, Ending, Handle, Reach, SeedError, SeedSource, Seeds, Summary,
-    dns_config,
+    Config, Crawl, CrawlError, Ending, Handle, Reach, SeedSource, Seeds, Summary, dns_config,
 };
 use rhumb_store::CrawlDirectory;
 
 use crate::args::CrawlArgs;
-use crate::commands::{effective_config, program};
-use crate::failure::Failure;
+use crate::commands::{effective_config, kept_config, program};
+use crate::failure::{Failure, verdict};
 use crate::figures::{by_kind, bytes, clock, count};
 use crate::output::say;
 use crate::progress::Progress;
+use crate::shell::word;
 use crate::signals::on_signals;
 
 pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
@@ -25,9 +25,8 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let Some(dir) = choose_dir(&args, &call, &mut seeds) else {
         return Err(no_seeds(&seeds));
     };
-    let mut config = effective_config(Some(&dir), &args.settings)?;
-    let (json, quiet) = (args.json || call.json, args.quiet || call.quiet);
-    (config.dir, config.json, config.quiet) = (String::new(), false, false);
+    let Config { json, quiet, .. } = effective_config(Some(&dir), &args.settings)?;
+    let config = kept_config(&dir, &args.settings)?;
     if !CrawlDirectory::exists(&dir) && seeds.first().is_none() {
         return Err(match seeds.skipped().is_empty() {
             false => no_seeds(&seeds),
@@ -48,19 +47,17 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     if !quiet {
         print_summary(&summary);
     }
-    if json {
-        print_json(&summary)?;
-    }
-    conclude(&summary, signal)
+    let said = match json {
+        true => print_json(&summary),
+        false => Ok(()),
+    };
+    verdict(conclude(&summary, signal)?, said)
 }
 
 /// Seeds on the command line are checked before anything else happens.
 fn open_seeds(args: &CrawlArgs) -> Result<Seeds, Failure> {
     for text in &args.seeds {
-        if let Err(why) = rhumb_url::Url::parse_seed(text) {
-            let text = text.clone();
-            return Err(SeedError::NotAUrl { text, why }.into());
-        }
+        Seeds::check(text)?;
     }
     let given = args.seeds.iter().cloned().map(SeedSource::Given);
     let files = args.seed_files.iter().map(|path| {
@@ -86,7 +83,7 @@ fn no_seeds(seeds: &Seeds) -> Failure {
 /// The directory that was named, or that of the first seed, or this one if a
 /// crawl is in it.
 fn choose_dir(args: &CrawlArgs, call: &Config, seeds: &mut Seeds) -> Option<PathBuf> {
-    if let Some(dir) = &args.dir {
+    if let Some(dir) = &args.settings.dir {
         return Some(dir.clone());
     }
     if !call.dir.is_empty() {
@@ -132,7 +129,7 @@ pub fn run_to_end(
 fn print_json(summary: &Summary) -> Result<(), Failure> {
     let line = serde_json::to_string(summary).map_err(|e| Failure::Other(e.to_string()))?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").map_err(Failure::io("standard output"))
+    writeln!(out, "{line}").map_err(Failure::output)
 }
 
 pub fn print_summary(summary: &Summary) {
@@ -162,6 +159,9 @@ pub fn print_summary(summary: &Summary) {
     ] {
         let gap = if kinds.is_empty() { "" } else { ": " };
         row(state, format!("{}{gap}{}", count(n), by_kind(kinds)));
+    }
+    if summary.bad_seeds > 0 {
+        row("seeds", format!("{} refused", count(summary.bad_seeds)));
     }
     row(
         "URLs",
@@ -194,16 +194,16 @@ pub fn print_summary(summary: &Summary) {
 }
 
 /// The exit code, or the failure that the run amounts to.
-fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> {
+fn conclude(summary: &Summary, signal: Option<u8>) -> Result<u8, Failure> {
     match &summary.ending {
         Ending::Failed(reason) => return Err(Failure::Disk(reason.clone())),
         Ending::Interrupted => {
             say(format_args!(
                 "Go on with: {} crawl --dir {}",
                 program(),
-                summary.dir.display()
+                word(&summary.dir)
             ));
-            return Ok(ExitCode::from(signal.unwrap_or(130)));
+            return Ok(signal.unwrap_or(130));
         }
         _ => {}
     }
@@ -213,8 +213,8 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<ExitCode, Failure> 
             "nothing could be fetched\n  {}\nCheck the seeds and the network; `{} why URL --dir {}` tells all that is known of one.",
             summary.unfetched.join("\n  "),
             program(),
-            summary.dir.display()
+            word(&summary.dir)
         )));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }

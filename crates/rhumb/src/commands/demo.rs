@@ -14,6 +14,7 @@ use crate::commands::sim::sim_failure;
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::output::say;
+use crate::shell::word;
 
 /// Marks a directory that a demo made and a demo may replace.
 const MARK: &str = "demo";
@@ -57,7 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
 }
 
 fn print_next(dir: &Path, seed: &str) {
-    let (program, dir) = (program(), dir.display());
+    let (program, folder, dir) = (program(), dir.display(), word(dir));
     say(format_args!("\nTry next:"));
     for line in [
         format!("why {seed} --dir {dir}"),
@@ -69,7 +70,7 @@ fn print_next(dir: &Path, seed: &str) {
         say(format_args!("  {program} {line}"));
     }
     say(format_args!(
-        "The pages are in {dir}/warc/, the journal of every visit and link in {dir}/journal/."
+        "The pages are in {folder}/warc/, the journal of every visit and link in {folder}/journal/."
     ));
 }
 

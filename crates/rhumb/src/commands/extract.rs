@@ -57,7 +57,7 @@ pub fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     );
     let line =
         serde_json::to_string(&extracted(&page)).map_err(|e| Failure::Other(e.to_string()))?;
-    writeln!(std::io::stdout(), "{line}").map_err(Failure::io("standard output"))?;
+    writeln!(std::io::stdout(), "{line}").map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -38,7 +38,7 @@ pub fn run(args: &FetchArgs) -> Result<ExitCode, Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     show(&mut out, args, &document, &page)
         .and_then(|()| out.flush())
-        .map_err(Failure::io("standard output"))?;
+        .map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 

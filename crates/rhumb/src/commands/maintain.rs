@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use rhumb_crawl::{Forgotten, Takedowns, compact_journal, forget_pages, lift_takedown};
 
 use crate::args::{DirArgs, ForgetArgs, Settings, VerifyArgs};
-use crate::commands::effective_config;
-use crate::failure::{Failure, code};
+use crate::commands::kept_config;
+use crate::failure::{Failure, code, verdict};
 use crate::figures::{bytes, count};
 use crate::output::answer;
 use crate::progress::Progress;
@@ -93,16 +93,12 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
             }
         )
     });
-    failed.map_err(Failure::io("standard output"))?;
-    Ok(if sound {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(code::DISK)
-    })
+    let code = if sound { 0 } else { code::DISK };
+    verdict(code, failed.map_err(Failure::output))
 }
 
 pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
-    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let config = kept_config(&args.dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     let summary = rhumb_crawl::rebuild(&args.dir, config, &mut progress)?;
     progress.clear();
@@ -117,7 +113,7 @@ pub fn rebuild(args: &DirArgs) -> Result<ExitCode, Failure> {
 }
 
 pub fn compact(args: &DirArgs) -> Result<ExitCode, Failure> {
-    let config = effective_config(Some(&args.dir), &Settings::default())?;
+    let config = kept_config(&args.dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     let report = compact_journal(&args.dir, config, &mut progress)?;
     progress.clear();
@@ -140,7 +136,7 @@ pub fn forget(args: &ForgetArgs) -> Result<ExitCode, Failure> {
     };
     let what = Forgotten::parse(text)
         .map_err(|why| Failure::Usage(format!("`{text}` cannot be forgotten: {why}")))?;
-    let config = effective_config(Some(dir), &Settings::default())?;
+    let config = kept_config(dir, &Settings::default())?;
     let mut progress = Progress::new(false);
     if args.allow {
         if !lift_takedown(dir, &what, config, &mut progress)? {
@@ -195,7 +191,7 @@ fn list_takedowns(dir: &Path, as_json: bool) -> Result<ExitCode, Failure> {
                 takedown.time, takedown.what, takedown.removed
             )
         };
-        writeln!(out, "{line}").map_err(Failure::io("standard output"))?;
+        writeln!(out, "{line}").map_err(Failure::output)?;
     }
     Ok(ExitCode::SUCCESS)
 }

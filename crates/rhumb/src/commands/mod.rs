@@ -21,20 +21,36 @@ use rhumb_crawl::{Config, Loader};
 
 use crate::args::Settings;
 use crate::failure::Failure;
+use crate::shell::word;
 
 /// The effective configuration: the crawl's own file, then `--config`, the
 /// environment, and the flags.
 pub fn effective_config(dir: Option<&Path>, settings: &Settings) -> Result<Config, Failure> {
+    Ok(load(dir, settings)?.finish()?)
+}
+
+/// What of it is written to the crawl's own file.
+pub fn kept_config(dir: &Path, settings: &Settings) -> Result<Config, Failure> {
+    let loader = load(Some(dir), settings)?;
+    let own = loader.own().clone();
+    Ok(loader.finish()?.with_call_keys_of(&own))
+}
+
+fn load(dir: Option<&Path>, settings: &Settings) -> Result<Loader, Failure> {
     let mut loader = Loader::default();
-    let own = dir.map(|dir| dir.join("crawl.toml"));
-    for file in own.filter(|f| f.is_file()).iter().chain(&settings.config) {
+    if let Some(dir) = dir {
+        loader = loader.own_file(dir)?;
+    }
+    if let Some(file) = &settings.config {
         loader = loader.file(file)?;
     }
     loader =
         loader.environment(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }))?;
-    let flags: [(&str, Option<&String>); 12] = [
+    let (json, quiet) = (settings.json.to_string(), settings.quiet.to_string());
+    let dir = settings.dir.as_ref().map(|dir| dir.display().to_string());
+    let flags: [(&str, Option<&String>); 15] = [
         ("scope", settings.scope.as_ref()),
         ("max_pages", settings.max_pages.as_ref()),
         ("max_depth", settings.max_depth.as_ref()),
@@ -47,6 +63,9 @@ pub fn effective_config(dir: Option<&Path>, settings: &Settings) -> Result<Confi
         ("threads", settings.threads.as_ref()),
         ("connections", settings.connections.as_ref()),
         ("warc", settings.warc.as_ref()),
+        ("dir", dir.as_ref()),
+        ("json", settings.json.then_some(&json)),
+        ("quiet", settings.quiet.then_some(&quiet)),
     ];
     for (key, text) in flags {
         if let Some(text) = text {
@@ -61,7 +80,7 @@ pub fn effective_config(dir: Option<&Path>, settings: &Settings) -> Result<Confi
     for pair in &settings.set {
         loader = loader.pair(pair)?;
     }
-    Ok(loader.finish()?)
+    Ok(loader)
 }
 
 /// How the user started this program: what a suggested command begins with.
@@ -70,5 +89,5 @@ pub fn program() -> String {
         return "cargo run --release --".to_owned();
     }
     let name = std::env::args_os().next().map(PathBuf::from);
-    name.map_or("rhumb".to_owned(), |name| name.display().to_string())
+    name.map_or("rhumb".to_owned(), |name| word(&name))
 }

@@ -1,7 +1,7 @@
 //! `rhumb robots`: what a robots.txt says to URLs.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,14 +12,9 @@ use serde::Serialize;
 
 use crate::args::{RobotsArgs, Settings};
 use crate::commands::effective_config;
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, verdict};
+use crate::lines::{Line, Lines, TOO_LONG};
 use crate::output::say;
-
-/// A longer line is no URL; it is read over without being kept.
-const MAX_LINE: usize = 64 << 10;
-
-/// What is shown of such a line.
-const SHOWN: usize = 100;
 
 pub fn run(args: &RobotsArgs) -> Result<ExitCode, Failure> {
     let from_stdin = args.urls.iter().any(|url| url == "-");
@@ -31,17 +26,17 @@ pub fn run(args: &RobotsArgs) -> Result<ExitCode, Failure> {
     let robots = open(args)?;
     tell_standing(&robots, &args.source);
     let mut out = BufWriter::new(io::stdout().lock());
-    let all_answered = if from_stdin {
-        answer_stdin(&robots, &mut out)?;
-        true
-    } else {
-        answer_given(&robots, args, &mut out).map_err(Failure::io("standard output"))?
+    let said = match from_stdin {
+        true => answer_stdin(&robots, &mut out),
+        false => answer_given(&robots, args, &mut out).map_err(Failure::output),
     };
-    Ok(match robots.standing() {
-        Standing::Unanswered { .. } => ExitCode::from(code::NOTHING_FETCHED),
-        _ if !all_answered => ExitCode::from(code::USAGE),
-        _ => ExitCode::SUCCESS,
-    })
+    let is_unanswered = |url: &String| robots.ask(url).is_err();
+    let code = match robots.standing() {
+        Standing::Unanswered { .. } => code::NOTHING_FETCHED,
+        _ if !from_stdin && args.urls.iter().any(is_unanswered) => code::USAGE,
+        _ => 0,
+    };
+    verdict(code, said)
 }
 
 fn open(args: &RobotsArgs) -> Result<RobotsFile, Failure> {
@@ -126,51 +121,33 @@ fn tell_standing(robots: &RobotsFile, source: &Path) {
     }
 }
 
-/// Says whether all of them have an answer.
-fn answer_given(robots: &RobotsFile, args: &RobotsArgs, out: &mut impl Write) -> io::Result<bool> {
-    let mut all_answered = true;
+fn answer_given(robots: &RobotsFile, args: &RobotsArgs, out: &mut impl Write) -> io::Result<()> {
     for url in &args.urls {
         let answer = robots.ask(url);
-        all_answered &= answer.is_ok();
         match args.json {
             true => write_json(out, url, &answer)?,
             false => write_text(out, url, &answer, robots.standing())?,
         }
     }
-    out.flush()?;
-    Ok(all_answered)
+    out.flush()
 }
 
 /// One line of JSON for each line. Answers are held back only as long as the
 /// next question is at hand: whoever waits for one gets it.
 fn answer_stdin(robots: &RobotsFile, out: &mut impl Write) -> Result<(), Failure> {
-    let mut input = BufReader::with_capacity(MAX_LINE, io::stdin().lock());
-    let mut line = Vec::new();
+    let mut lines = Lines::of_stdin();
     loop {
-        if !input.buffer().contains(&b'\n') {
-            out.flush().map_err(Failure::io("standard output"))?;
+        if !lines.is_next_at_hand() {
+            out.flush().map_err(Failure::output)?;
         }
-        line.clear();
-        let length = input
-            .by_ref()
-            .take(MAX_LINE as u64)
-            .read_until(b'\n', &mut line)
-            .map_err(Failure::io("standard input"))?;
-        if length == 0 {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-        let written = if length == MAX_LINE && !line.ends_with(b"\n") {
-            let shown: String = text.chars().take(SHOWN).collect();
-            input
-                .skip_until(b'\n')
-                .map_err(Failure::io("standard input"))?;
-            write_error(out, &shown, "the line is longer than any URL")
-        } else {
-            write_json(out, text, &robots.ask(text))
+        let written = match lines.next()? {
+            None => return Ok(()),
+            Some(Line::Text(text) | Line::NotUtf8(text)) => {
+                write_json(out, &text, &robots.ask(&text))
+            }
+            Some(Line::TooLong(start)) => write_error(out, &start, TOO_LONG),
         };
-        written.map_err(Failure::io("standard output"))?;
+        written.map_err(Failure::output)?;
     }
 }
 

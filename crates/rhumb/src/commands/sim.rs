@@ -30,7 +30,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, Failure> {
         ..SimConfig::default()
     })
     .map_err(sim_failure)?;
-    announce(&sim, args.hosts, args.pages).map_err(Failure::io("standard output"))?;
+    announce(&sim, args.hosts, args.pages).map_err(Failure::output)?;
     let stop = sim.stop_handle();
     let again = sim.stop_handle();
     on_signals(move |_| stop.stop(), move |_| again.stop()).map_err(Failure::io("signals"))?;
@@ -79,7 +79,7 @@ fn tell_truth(args: &SimArgs) -> Result<ExitCode, Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     web.write_truth(&mut out)
         .and_then(|()| out.flush())
-        .map_err(Failure::io("standard output"))?;
+        .map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rhumb_crawl::{Answer, Question, Snapshot, Status, ask, inspect};
+use rhumb_crawl::{Answer, AskError, Question, Snapshot, Status, ask, inspect};
 use serde::Serialize;
 
 use crate::args::StatusArgs;
@@ -87,8 +87,8 @@ fn running_status(dir: &Path) -> Result<Option<Status>, Failure> {
     match asked {
         Ok(_) => Ok(status),
         // It ended between the question and the answer.
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(Failure::io("the running crawl")(error)),
+        Err(AskError::Ended) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -135,7 +135,7 @@ fn print(report: &Report, args: &StatusArgs) -> Result<(), Failure> {
     };
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(Failure::io("standard output"))
+        .map_err(Failure::output)
 }
 
 fn describe(report: &Report, dir: &Path) -> String {

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use rhumb_crawl::{Answer, Question, SeedSource, Seeds, ask};
 
 use crate::args::{AddArgs, DirArgs};
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, verdict};
 use crate::figures::count;
 use crate::output::{answer, say};
+use crate::shell::word;
 
 /// Seeds not taken that are told one by one.
 const MISTAKES_TOLD: u64 = 10;
@@ -65,17 +66,14 @@ pub fn add(args: &AddArgs) -> Result<ExitCode, Failure> {
             }
         }
     }
-    answer(format_args!(
+    let said = answer(format_args!(
         "{}: {} added, {} already known, {} refused; `rhumb why URL` tells what became of one",
         args.place.dir.display(),
         count(added),
         count(known),
         count(refused)
-    ))?;
-    Ok(match refused {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(code::USAGE),
-    })
+    ));
+    verdict(if refused == 0 { 0 } else { code::USAGE }, said)
 }
 
 fn tell(args: &DirArgs, question: &Question, done: &str) -> Result<ExitCode, Failure> {
@@ -97,8 +95,9 @@ fn ask_to(args: &DirArgs, question: &Question) -> Result<Option<Answer>, Failure
     match asked {
         Ok(Some(())) => Ok(said),
         Ok(None) => Err(Failure::NoCrawl(format!(
-            "no crawl is running in {dir}; start it with `rhumb crawl --dir {dir}`"
+            "no crawl is running in {dir}; start it with `rhumb crawl --dir {}`",
+            word(&args.dir)
         ))),
-        Err(error) => Err(Failure::io(format!("{dir}: the running crawl"))(error)),
+        Err(error) => Err(error.into()),
     }
 }

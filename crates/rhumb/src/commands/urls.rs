@@ -3,11 +3,11 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use rhumb_crawl::{Answer, Listed, Question, ask, list_urls};
+use rhumb_crawl::{Answer, AskError, Listed, Question, ask, list_urls};
 use rhumb_store::State;
 
 use crate::args::{StateArg, UrlsArgs};
-use crate::failure::{CrawlOutput, Failure};
+use crate::failure::Failure;
 
 pub fn run(args: &UrlsArgs) -> Result<ExitCode, Failure> {
     let dir = &args.place.dir;
@@ -25,9 +25,9 @@ pub fn run(args: &UrlsArgs) -> Result<ExitCode, Failure> {
         _ => false,
     };
     if !asked {
-        list_urls(dir, state, |listed| write(&mut out, &listed, args.json)).map_err(CrawlOutput)?;
+        list_urls(dir, state, |listed| write(&mut out, &listed, args.json))?;
     }
-    out.flush().map_err(Failure::io("standard output"))?;
+    out.flush().map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -38,9 +38,11 @@ fn ask_running(
     state: State,
     out: &mut impl Write,
 ) -> Result<bool, Failure> {
+    let mut listed_any = false;
     let asked = ask(&args.place.dir, question, |answer| {
         if let Answer::Urls(urls) = answer {
             for url in urls {
+                listed_any = true;
                 let listed = Listed {
                     url,
                     state: state.label(),
@@ -54,7 +56,11 @@ fn ask_running(
         }
         Ok(())
     });
-    Ok(asked.map_err(Failure::io("the running crawl"))?.is_some())
+    match asked {
+        // It ended before it had said anything: what it left is all there is.
+        Err(AskError::Ended) if !listed_any => Ok(false),
+        asked => Ok(asked?.is_some()),
+    }
 }
 
 fn write(out: &mut impl Write, listed: &Listed, json: bool) -> io::Result<()> {

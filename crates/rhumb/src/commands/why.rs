@@ -10,6 +10,7 @@ use rhumb_url::Refusal;
 use crate::args::WhyArgs;
 use crate::failure::Failure;
 use crate::figures::{bytes, count};
+use crate::lines::{Line, Lines, TOO_LONG};
 
 pub fn run(args: &WhyArgs) -> Result<ExitCode, Failure> {
     let mut explainer = Explainer::new(&args.place.dir);
@@ -43,24 +44,30 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 fn write(text: &str) -> Result<(), Failure> {
     std::io::stdout()
         .write_all(text.as_bytes())
-        .map_err(Failure::io("standard output"))
+        .map_err(Failure::output)
 }
 
 /// One line of JSON for each line of standard input.
 fn answer_all(explainer: &mut Explainer) -> Result<ExitCode, Failure> {
-    for line in std::io::stdin().lines() {
-        let line = line.map_err(Failure::io("standard input"))?;
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
-        }
-        let answer = match explainer.explain_typed(line, false)? {
-            Ok(explanation) => json(&explanation)?,
-            Err(why) => json(&serde_json::json!({"url": line, "error": unknown(line, &why)}))?,
+    let mut lines = Lines::of_stdin();
+    while let Some(line) = lines.next()? {
+        let answer = match line {
+            Line::Text(text) if text.is_empty() => continue,
+            Line::Text(text) => match explainer.explain_typed(&text, false)? {
+                Ok(explanation) => json(&explanation)?,
+                Err(why) => mistake(&text, &unknown(&text, &why))?,
+            },
+            // What a crawl knows is text: no record names it.
+            Line::NotUtf8(text) => mistake(&text, "not a URL: the line is not UTF-8 text")?,
+            Line::TooLong(start) => mistake(&start, TOO_LONG)?,
         };
         write(&answer)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn mistake(text: &str, why: &str) -> Result<String, Failure> {
+    json(&serde_json::json!({"url": text, "error": why}))
 }
 
 /// Writing to a string cannot fail.
