@@ -16,6 +16,7 @@ mod odd_servers;
 mod politeness;
 mod resume;
 mod robots_command;
+mod robots_failures;
 mod robots_suites;
 mod scope;
 mod seeds;

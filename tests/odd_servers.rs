@@ -4,22 +4,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::support::odd_server::{OddServer, Reply};
-use crate::support::{Done, Running, figure, run, urls, wait_for, warc};
-
-const HTML: &str = "200 OK\r\nContent-Type: text/html";
-
-fn page(links: &[&str]) -> Reply {
-    let anchors = links.iter().map(|to| format!("<a href=\"{to}\">x</a>"));
-    Reply::Answer(HTML, anchors.collect())
-}
-
-fn crawl(seed: &str, dir: &std::path::Path, more: &[&str]) -> Done {
-    let dir = dir.display().to_string();
-    let mut args = vec!["crawl", seed, "--dir", &dir, "--json", "--quiet"];
-    args.extend(more);
-    run(args)
-}
+use crate::support::odd_server::{OddServer, Reply, crawl, page};
+use crate::support::{Running, figure, run, urls, wait_for, warc};
 
 #[test]
 fn a_request_that_was_answered_by_closing_is_repeated_after_the_delay_only() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rhumb_frontier::{Order, Place, Queued, RobotsRow};
+use rhumb_frontier::{Order, Place, Queued, RobotsRow, RobotsTries};
 use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{
     Admitted, Control as ControlRecord, Fate, Group, HostEvent, Position, Record, Seed, Timestamp,
@@ -173,13 +173,24 @@ impl Recovery<'_> {
         }
         self.counters.tallies[owner].apply_robots(event.bytes);
         frontier.restore_row(lane, Some(event.delay), None)?;
+        let origin = self.print.host(&url);
+        if event.failures > 0 {
+            let tries = RobotsTries {
+                epoch: position.epoch,
+                time: event.time,
+                failures: event.failures,
+                why: event.detail.clone(),
+                ..RobotsTries::default()
+            };
+            frontier.rows.put_tries(lane, origin, &tries);
+        }
         if event.status > 0 {
             let row = RobotsRow {
                 fetched: event.time,
                 status: event.status,
                 body: event.body.clone(),
             };
-            frontier.rows.put_robots(lane, self.print.host(&url), &row);
+            frontier.rows.put_robots(lane, origin, &row)?;
         }
         Ok(())
     }

@@ -188,45 +188,51 @@ impl Visits<'_> {
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
                 let row = robots.to_row(&document, time);
-                if let Some(row) = &row {
-                    shard.keep_robots(&item.url, row);
-                }
-                let event = HostEvent {
-                    host: item.url.origin().to_owned(),
-                    time,
-                    event: HostEvent::ROBOTS.to_owned(),
-                    detail: format!("status {}", document.status),
-                    delay: match &robots {
-                        Robots::Rules(rules) => shard.own_delay(rules),
-                        _ => Duration::ZERO,
-                    },
-                    status: row.as_ref().map_or(0, |row| row.status),
-                    body: row.map_or(Vec::new(), |row| row.body),
-                    bytes: document.wire.len() as u64,
-                    ..HostEvent::default()
+                let (delay, detail) = match &robots {
+                    Robots::Rules(rules) => (shard.own_delay(rules), String::new()),
+                    Robots::Unreachable { why } => (Duration::ZERO, why.clone()),
+                    Robots::Elsewhere { .. } => (Duration::ZERO, String::new()),
                 };
-                shard.count_robots(event.bytes);
-                shard.committer.record(Record::HostEvent(event));
                 if let Robots::Rules(rules) = &robots
                     && self.heed_delay(turn, rules)
                 {
                     turn.end();
                 }
-                let host = shard.shared.print.host(&item.url);
-                let now = shard.now();
-                let failed = matches!(robots, Robots::Unreachable { .. });
-                let failures = shard.robots.borrow_mut().put(host, robots, now);
+                let kept = shard.keep_robots(&item.url, robots, row.as_ref(), time);
                 let wanted_by = item.url.clone();
                 give_back(shard, item);
-                if !failed || failures as usize > shard.shared.config.retries {
+                let kept = match kept {
+                    Ok(kept) => kept,
+                    Err(error) => {
+                        shard.fail(&error.to_string());
+                        return Next::Rest(Duration::ZERO);
+                    }
+                };
+                let event = HostEvent {
+                    host: wanted_by.origin().to_owned(),
+                    time,
+                    event: HostEvent::ROBOTS.to_owned(),
+                    detail: match detail.is_empty() {
+                        true => format!("status {}", document.status),
+                        false => detail,
+                    },
+                    delay,
+                    status: row.as_ref().map_or(0, |row| row.status),
+                    body: row.map_or(Vec::new(), |row| row.body),
+                    bytes: document.wire.len() as u64,
+                    failures: kept.failures,
+                    ..HostEvent::default()
+                };
+                shard.count_robots(event.bytes);
+                shard.committer.record(Record::HostEvent(event));
+                if !kept.asks_again {
                     return Next::GoOn;
                 }
                 // Asked again later, whichever URL needs it then.
-                shard.robots.borrow_mut().doubt(host);
                 count_retry(shard);
                 let rest = asked_rest(shard, &document, time).unwrap_or_default();
                 note_rest(shard, &wanted_by, document.status, rest);
-                Next::Rest(now + rest.max(back_off(shard, failures)))
+                Next::Rest(shard.now() + rest.max(back_off(shard, kept.failures)))
             }
         }
     }

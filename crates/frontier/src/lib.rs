@@ -25,5 +25,5 @@ pub use frontier::{Frontier, FrontierCounts, Limits};
 pub use hasher::ByFingerprint;
 pub use lane::{LaneId, Place, Queued};
 pub use order::Order;
-pub use rows::{HostRows, LaneRow, RobotsRow};
+pub use rows::{HostRows, LaneRow, RobotsRow, RobotsTries};
 pub use timing::{Pace, Turn};

@@ -64,6 +64,8 @@ pub struct HostEvent {
     pub body: Vec<u8>,
     /// Bytes received for it.
     pub bytes: u64,
+    /// Times in a row that the robots.txt could not be had, this one included.
+    pub failures: u32,
     pub unknown: Unknown,
 }
 
@@ -136,6 +138,7 @@ impl Record {
                 fields.number(6, u64::from(r.status));
                 fields.bytes(7, &r.body);
                 fields.number(8, r.bytes);
+                fields.number(9, u64::from(r.failures));
                 fields.unknown(&r.unknown);
             }
             Record::Control(control) => control.encode(out),
@@ -234,6 +237,7 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
             6 => record.status = value.number()? as u16,
             7 => record.body = value.bytes()?.to_vec(),
             8 => record.bytes = value.number()?,
+            9 => record.failures = value.number()? as u32,
             _ => return Ok(false),
         }
         Ok(true)

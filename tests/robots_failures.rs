@@ -1,0 +1,72 @@
+//! A robots.txt that cannot be had: asked for as often as told, and no page
+//! of its host is visited.
+
+use std::path::Path;
+
+use crate::support::Done;
+use crate::support::odd_server::{OddServer, Reply, crawl, page};
+
+const HOSTS: [&str; 3] = ["a.test", "b.test", "c.test"];
+
+/// Crawl all hosts at one server, with room for one robots.txt in memory.
+fn crawl_hosts(server: &OddServer, dir: &Path, more: &[&str]) -> Done {
+    let port = server.address.port();
+    let seeds = HOSTS.map(|host| format!("http://{host}:{port}/"));
+    let mut args = vec!["--resolve", "*=127.0.0.1", "--threads", "1"];
+    // A crawl without an end would fail here rather than hang.
+    args.extend(["--max-time", "1m", "--set", "retry_delay=10ms"]);
+    args.extend(["--set", "robots_cache=1", "--delay", "10ms"]);
+    args.extend(seeds[1..].iter().map(String::as_str));
+    args.extend(more);
+    crawl(&seeds[0], dir, &args)
+}
+
+fn times_asked(server: &OddServer, path: &str) -> usize {
+    let asked = server.asked();
+    asked.iter().filter(|asked| asked.path == path).count()
+}
+
+#[test]
+fn it_is_given_up_although_memory_has_room_for_fewer_hosts() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("503 Busy", String::new()),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let done = crawl_hosts(&server, &dir, &["--set", "retries=2"]).expect_code(6);
+    assert_eq!(done.json()["ending"], "finished");
+    assert_eq!(done.json()["refusals"]["robots-unreachable"], 3);
+    assert_eq!(times_asked(&server, "/robots.txt"), 3 * HOSTS.len());
+    assert_eq!(times_asked(&server, "/"), 0);
+}
+
+#[test]
+fn one_that_leads_on_is_followed_although_memory_has_room_for_fewer_hosts() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("301 Moved\r\nLocation: /real.txt", String::new()),
+        "/real.txt" => Reply::Answer("200 OK", "User-agent: *\nDisallow: /no\n".to_owned()),
+        _ => page(&["/no", "/yes"]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let done = crawl_hosts(&server, &dir, &[]).expect_code(0);
+    assert_eq!(done.json()["ending"], "finished");
+    assert_eq!(done.json()["refusals"]["robots-disallowed"], 3);
+    assert_eq!(times_asked(&server, "/real.txt"), HOSTS.len());
+    assert_eq!(times_asked(&server, "/no"), 0);
+}
+
+#[test]
+fn one_that_leads_to_a_failure_is_given_up() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("301 Moved\r\nLocation: /real.txt", String::new()),
+        "/real.txt" => Reply::Answer("500 Oops", String::new()),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let done = crawl_hosts(&server, &dir, &["--set", "robots_cache=1000"]).expect_code(6);
+    assert_eq!(done.json()["ending"], "finished");
+    assert_eq!(times_asked(&server, "/real.txt"), 3 * HOSTS.len());
+}
