@@ -40,6 +40,7 @@ mod replay;
 mod requests;
 mod robots;
 mod robots_file;
+mod seat;
 mod seed_feed;
 mod seeds;
 mod settled;

@@ -361,7 +361,7 @@ impl Shard {
     }
 
     /// A seat at an address was handed to one of our lanes.
-    fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
+    pub fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
         let taken = self.frontier.borrow_mut().wake(lane, address, earliest);
         if !taken {
             self.give_up_seat(address);

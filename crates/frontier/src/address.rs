@@ -27,6 +27,15 @@ pub enum Seat {
     Later(Duration),
 }
 
+/// A seat that somebody must have before going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// It is the waiter's, for use from this time on.
+    From(Duration),
+    /// The waiter stands in the row.
+    Waits,
+}
+
 #[derive(Default)]
 struct Entry {
     taken: usize,
@@ -62,6 +71,20 @@ impl AddressBench {
         entry.taken += 1;
         entry.next_allowed_at = now + self.delay;
         Seat::Taken
+    }
+
+    /// Take the next seat, though it be for later.
+    pub fn reserve(&self, address: IpAddr, waiter: Waiter, now: Duration) -> Reserved {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.entry(address).or_default();
+        if entry.taken >= self.per_address {
+            entry.row.push_back(waiter);
+            return Reserved::Waits;
+        }
+        let from = entry.next_allowed_at.max(now);
+        entry.taken += 1;
+        entry.next_allowed_at = from + self.delay;
+        Reserved::From(from)
     }
 
     /// Take a seat only if one is free at once; nobody is put into the row.
@@ -116,6 +139,22 @@ mod tests {
         assert_eq!(bench.put_back(address, now), Some((waiter(4), now)));
         assert_eq!(bench.put_back(address, now), None);
         assert_eq!(bench.take(address, waiter(5), now), Seat::Taken);
+    }
+
+    #[test]
+    fn reserved_seats_follow_one_another() {
+        let bench = AddressBench::new(2, Duration::from_secs(2));
+        let address = IpAddr::from([127, 1, 2, 3]);
+        let waiter = |n| Waiter {
+            shard: 0,
+            lane: LaneId(n),
+        };
+        let at = Duration::from_secs;
+        let mut reserve = |n| bench.reserve(address, waiter(n), at(1));
+        assert_eq!(reserve(1), Reserved::From(at(1)));
+        assert_eq!(reserve(2), Reserved::From(at(3)));
+        assert_eq!(reserve(3), Reserved::Waits);
+        assert_eq!(bench.put_back(address, at(4)), Some((waiter(3), at(6))));
     }
 
     #[test]
