@@ -210,3 +210,39 @@ fn an_address_has_its_seats_also_where_it_is_not_the_first() {
         }
     }
 }
+
+/// Which addresses were asked lately is not remembered from run to run: so
+/// after a start all of them rest.
+#[test]
+fn address_delay_is_kept_over_a_stop_and_a_kill() {
+    const REST: Duration = Duration::from_millis(1500);
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        "/" => page(&["/more"]),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = server.address.port();
+    let [one, two] = ["one", "two"].map(|name| format!("http://{name}.test:{port}/"));
+    for end in ["stop", "kill"] {
+        let dir = folder.path().join(end).display().to_string();
+        let mut args = vec!["crawl", "--dir", &dir, "--delay", "0s", "--quiet"];
+        args.extend(["--resolve", "*=127.0.0.1", "--set", "address_delay=1500ms"]);
+        let before = server.asked().len();
+        let running = Running::start(args.iter().chain(&[one.as_str()]));
+        wait_for("a request", || {
+            (server.asked().len() > before).then_some(())
+        });
+        match end {
+            "stop" => running.interrupt().expect_code(130),
+            _ => running.kill(),
+        };
+        let last = server.asked().len();
+        Running::start(args.iter().chain(&[two.as_str()]))
+            .wait()
+            .expect_code(0);
+        let asked = server.asked();
+        let gap = asked[last].at - asked[last - 1].at;
+        assert!(gap >= REST, "{gap:?} after a {end}");
+    }
+}

@@ -201,6 +201,7 @@ impl Crawl {
             doors,
             epoch,
             pending: recovered.pending,
+            rested: recovered.rested,
         }));
         Ok(Crawl {
             directory,
