@@ -238,10 +238,11 @@ fn address_delay_is_kept_over_a_stop_and_a_kill() {
             _ => running.kill(),
         };
         let last = server.asked().len();
-        Running::start(args.iter().chain(&[two.as_str()]))
-            .wait()
-            .expect_code(0);
-        let asked = server.asked();
+        let running = Running::start(args.iter().chain(&[two.as_str()]));
+        let asked = wait_for("another request", || {
+            Some(server.asked()).filter(|asked| asked.len() > last)
+        });
+        running.interrupt().expect_code(130);
         let gap = asked[last].at - asked[last - 1].at;
         assert!(gap >= REST, "{gap:?} after a {end}");
     }
