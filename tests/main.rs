@@ -24,4 +24,5 @@ mod settings;
 mod steering;
 mod support;
 mod takedown;
+mod tried_again;
 mod why;

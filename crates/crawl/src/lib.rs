@@ -9,6 +9,7 @@
 //! It reads time and files through the store's doors only.
 
 mod admission;
+mod again;
 mod budget;
 mod catch_up;
 mod checkpoint;

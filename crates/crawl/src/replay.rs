@@ -67,11 +67,47 @@ impl Recovery<'_> {
         if seed.sequence == 0 {
             return Ok(());
         }
+        if seed.is_again() {
+            return self.seed_again(position, &seed, shards);
+        }
         let admitted = Admitted {
             order: seed.order,
             ..Admitted::default()
         };
         self.admit(position, &seed.url, seed.sequence, &admitted, shards)
+    }
+
+    /// Its first admission stands somewhere before, so it is in the set.
+    fn seed_again(
+        &self,
+        position: Position,
+        seed: &Seed,
+        shards: &mut [ShardState],
+    ) -> Result<(), CrawlError> {
+        let Ok(url) = Url::from_normal(&seed.url) else {
+            return Ok(());
+        };
+        let key = self.print.key(&url);
+        if self.manifest.has(key.lane, position) {
+            return Ok(());
+        }
+        let owner = self.owner(key.lane, shards.len());
+        let former = Place {
+            priority: seed.former_priority,
+            sequence: seed.former_sequence,
+        };
+        let origin = self.print.host(&url);
+        let item = Queued {
+            key,
+            place: Order::from_code(seed.order).place(0, seed.sequence),
+            url,
+            depth: 0,
+            redirects: 0,
+            attempts: 0,
+            via: Arc::from(""),
+        };
+        let frontier = &mut shards[owner].frontier;
+        Ok(frontier.admit_again(item, former, origin)?)
     }
 
     fn admitted(

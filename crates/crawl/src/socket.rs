@@ -16,6 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rhumb_store::runs::RunsError;
 use rhumb_store::{CrawlDirectory, Positions};
 use rhumb_url::Url;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use crate::counters::Snapshot;
 use crate::door::Message;
 use crate::explain::{Explanation, facts};
 use crate::handle::Handle;
-use crate::views::Mention;
+use crate::views::{Mention, Views};
 
 /// A longer path cannot be a socket's on every system we run on.
 const MAX_SOCKET_PATH: usize = 100;
@@ -221,12 +222,18 @@ fn add(handle: &Handle, seed: &str) -> Result<bool, String> {
     if handle.shared().rules.takedown_of(&url).is_some() {
         return Err(handle.shared().why_forgotten(&url));
     }
-    let found = handle.shared().views.find(url.as_str(), Mention::Found);
-    let known = found.map_err(|error| error.to_string())?.is_some();
+    let views = &handle.shared().views;
+    let known = is_known(views, &url).map_err(|error| error.to_string())?;
     match handle.add_seed(url) {
         true => Ok(known),
         false => Err("the crawl is ending; give it to the next run".to_owned()),
     }
+}
+
+/// One whose visit failed is as good as new: it is visited again.
+fn is_known(views: &Views, url: &Url) -> Result<bool, RunsError> {
+    let found = views.find(url.as_str(), Mention::Found)?.is_some();
+    Ok(found && views.failed_visit(url.as_str())?.is_none())
 }
 
 fn write_line(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

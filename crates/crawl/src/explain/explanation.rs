@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Loader};
 use crate::judge::refusal;
+use crate::manifest::Mark;
 use crate::socket::{Answer, Question, ask};
 use crate::takedowns::Takedown;
 
@@ -37,6 +38,13 @@ pub struct Explanation {
     /// The takedown it is under, or was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<ForgottenFact>,
+    /// Its last visit failed, and it was given as a seed again since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_again: bool,
+    #[serde(skip)]
+    given_again: Option<Mark>,
+    #[serde(skip)]
+    visited: Option<Mark>,
 }
 
 /// The journal does not say which URLs were forgotten, only what was named.
@@ -142,6 +150,9 @@ impl Explanation {
             links_by_fate: BTreeMap::new(),
             host: Vec::new(),
             forgotten: None,
+            waits_again: false,
+            given_again: None,
+            visited: None,
         }
     }
 
@@ -155,6 +166,9 @@ impl Explanation {
     pub(super) fn note(&mut self, position: Position, record: Record) {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
+                if seed.is_again() {
+                    self.given_again = self.given_again.max(Some(position.into()));
+                }
                 self.seed.get_or_insert(SeedFact {
                     time: seed.time.to_string(),
                 });
@@ -173,11 +187,13 @@ impl Explanation {
             Record::Visit(visit) => self.note_visit(position, &visit),
             _ => {}
         }
+        self.waits_again = self.given_again > self.visited;
     }
 
     fn note_visit(&mut self, position: Position, visit: &Visit) {
         if visit.url == self.url {
             self.visits.push(visit_fact(position, visit));
+            self.visited = self.visited.max(Some(position.into()));
         }
         self.note_links(visit);
     }
@@ -220,7 +236,8 @@ impl Explanation {
 
     /// From the facts to the state and its reason.
     pub(super) fn conclude(&mut self, dir: &Path) {
-        let (state, reason) = if let Some(visit) = self.visits.last() {
+        let last = self.visits.last().filter(|_| !self.waits_again);
+        let (state, reason) = if let Some(visit) = last {
             let outcome = rhumb_store::Outcome::ALL
                 .iter()
                 .find(|o| o.to_string() == visit.outcome);
