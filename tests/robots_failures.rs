@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::support::Done;
 use crate::support::odd_server::{OddServer, Reply, crawl, page};
+use crate::support::{Done, run};
 
 const HOSTS: [&str; 3] = ["a.test", "b.test", "c.test"];
 
@@ -69,4 +69,24 @@ fn one_that_leads_to_a_failure_is_given_up() {
     let done = crawl_hosts(&server, &dir, &["--set", "robots_cache=1000"]).expect_code(6);
     assert_eq!(done.json()["ending"], "finished");
     assert_eq!(times_asked(&server, "/real.txt"), 3 * HOSTS.len());
+}
+
+/// The page was never asked for: it is not what failed.
+#[test]
+fn why_names_the_robots_txt_that_failed() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Close,
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let seed = format!("http://{}/", server.address);
+    let pace = ["--delay", "0s", "--set", "retry_delay=1ms"];
+    let told = "its robots.txt could not be fetched: the connection was closed";
+    let done = crawl(&seed, &dir, &pace).expect_code(6);
+    done.assert_stderr_has(told);
+    let why = run(["why", &seed, "--dir", &dir.display().to_string(), "--json"]);
+    let reason = why.expect_code(0).json()["reason"].to_string();
+    assert!(reason.contains(told), "{reason}");
+    assert_eq!(times_asked(&server, "/"), 0);
 }

@@ -17,7 +17,7 @@ use crate::robots::{Robots, meaning};
 use crate::seat::{HeldSeat, NoSeat};
 use crate::shard::Shard;
 use crate::unfetched::{
-    asked_rest, back_off, count_retry, fail, note_rest, refuse, refuse_all, release_page,
+    Wanted, asked_rest, back_off, count_retry, fail, note_rest, refuse, refuse_all, release_page,
 };
 use crate::visit::record;
 
@@ -56,7 +56,8 @@ pub async fn run(shard: &Shard, mut turn: Turn) {
                 shard.give_up_seat(address);
             }
             let failure = other.err().unwrap_or(Failure::NoSuchName);
-            let next = fail(shard, &turn, first, &failure, shard.shared.clock.wall()).await;
+            let time = shard.shared.clock.wall();
+            let next = fail(shard, &turn, first, Wanted::Page, &failure, time).await;
             return end(shard, turn, &next);
         }
     };
@@ -206,7 +207,9 @@ impl Visits<'_> {
                 give_back(shard, item);
                 Next::NoSeat(none)
             }
-            Err(Unanswered::Failed(failure)) => fail(shard, turn, item, &failure, time).await,
+            Err(Unanswered::Failed(failure)) => {
+                fail(shard, turn, item, Wanted::Robots, &failure, time).await
+            }
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
                 let row = robots.to_row(&document, time);
@@ -288,7 +291,7 @@ impl Visits<'_> {
             }
             Err(Unanswered::Failed(failure)) => {
                 release_page(shard);
-                return fail(shard, turn, item, &failure, time).await;
+                return fail(shard, turn, item, Wanted::Page, &failure, time).await;
             }
         };
         shard.frontier.borrow_mut().note_failure(turn.lane(), false);
