@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rhumb_store::{Fate, Outcome, State, Visit};
+use rhumb_store::{Fact, Fate, Outcome, State, Visit};
 use serde::{Deserialize, Serialize};
 
 /// One of each per shard, so that each counts what its own journal says and
@@ -23,6 +23,7 @@ pub struct Tally {
     duplicates: AtomicU64,
     /// Links that stand with an earlier visit.
     repeated: AtomicU64,
+    links_dropped: AtomicU64,
     pub urls_seen: AtomicU64,
     bytes: AtomicU64,
     robots_fetched: AtomicU64,
@@ -42,6 +43,8 @@ pub struct Counts {
     /// All of them: those in `fates`, and those that stand with an earlier
     /// visit.
     pub links: u64,
+    #[serde(default)]
+    pub links_dropped: u64,
     pub urls_seen: u64,
     pub bytes: u64,
     pub robots_fetched: u64,
@@ -118,6 +121,10 @@ pub struct Snapshot {
     pub links: u64,
     /// Links that went no further than their page. Several may name one URL.
     pub links_refused: u64,
+    /// Links of pages beyond `max_links`: nothing else is known of them, and
+    /// they are not among `links`.
+    #[serde(default)]
+    pub links_dropped: u64,
     pub urls_seen: u64,
     /// URLs still to be visited; those under way are not among them, unless
     /// the crawl has ended.
@@ -159,6 +166,7 @@ impl Tally {
             add(&self.duplicates, 1);
         }
         add(&self.repeated, visit.links_repeated);
+        add(&self.links_dropped, visit.number(Fact::LINKS_DROPPED));
         add(&self.bytes, visit.wire_bytes + visit.other_bytes);
         self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
         let mut fates = [0; CASES];
@@ -188,6 +196,7 @@ impl Tally {
             refused: read(&self.refused),
             duplicates: read(&self.duplicates),
             links: fates.values().sum::<u64>() + read(&self.repeated),
+            links_dropped: read(&self.links_dropped),
             urls_seen: read(&self.urls_seen),
             bytes: read(&self.bytes),
             robots_fetched: read(&self.robots_fetched),
@@ -207,6 +216,7 @@ impl Tally {
             (&self.refused, counts.refused),
             (&self.duplicates, counts.duplicates),
             (&self.repeated, counts.links.saturating_sub(of_their_own)),
+            (&self.links_dropped, counts.links_dropped),
             (&self.urls_seen, counts.urls_seen),
             (&self.bytes, counts.bytes),
             (&self.robots_fetched, counts.robots_fetched),
@@ -273,6 +283,7 @@ impl Counters {
             all.redirects += counts.redirects;
             all.duplicates += counts.duplicates;
             all.links += counts.links;
+            all.links_dropped += counts.links_dropped;
             all.urls_seen += counts.urls_seen;
             all.bytes += counts.bytes;
             all.robots_fetched += counts.robots_fetched;

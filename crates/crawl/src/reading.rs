@@ -38,6 +38,8 @@ pub struct Reading {
     pub links: Vec<LinkRecord>,
     /// The targets of the links whose fate is `offered`, in order.
     pub offered: Vec<Url>,
+    /// Links beyond `max_links`.
+    pub links_dropped: usize,
 }
 
 impl Reading {
@@ -99,6 +101,7 @@ impl Reader<'_> {
             charset: page.charset.to_owned(),
             links: Vec::with_capacity(page.links.len()),
             offered: Vec::with_capacity(page.links.len()),
+            links_dropped: page.links_dropped,
         };
         for link in page.links {
             let judged = self.rules.record(link, self.scope, depth + 1, nofollow);

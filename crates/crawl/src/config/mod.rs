@@ -110,7 +110,7 @@ settings! {
         max_body: Size = Size(10 << 20), "A document that states a greater length is not downloaded; one that turns out longer is cut, and marked. Of one that is longer once decoded this much is read.";
         max_header: Size = Size(64 << 10), "A longer response header fails the visit.";
         max_headers: usize = 512, "A response header of more fields than this fails the visit; 16,384 at the most.";
-        max_links: usize = 10_000, "Links taken from one page.";
+        max_links: usize = 10_000, "Links taken from one page; of the rest only the number is recorded.";
         max_anchor: usize = 512, "Bytes of anchor text kept per link.";
         exchange_batches: usize = 1024, "Link messages that may wait between two shards; beyond that the receiver reads the sender's journal.";
         commit_bytes: Size = Size(64 << 20), "Bytes of finished visits that may wait for the disk, per shard; beyond that fetching waits.";

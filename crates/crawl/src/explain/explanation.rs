@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rhumb_page::LinkKind;
-use rhumb_store::{Fate, HostEvent, LinkRecord, Position, Record, Visit};
+use rhumb_store::{Fact, Fate, HostEvent, LinkRecord, Position, Record, Visit};
 use rhumb_url::Refusal;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,9 @@ pub struct VisitFact {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub truncated: String,
     pub links: usize,
+    /// Links beyond `max_links`, of which nothing else is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links_dropped: u64,
     /// Where a redirect leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<RedirectFact>,
@@ -325,6 +328,10 @@ fn with_rule(fate: &str, config: Option<&Config>) -> String {
     }
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 fn redirect_fact(link: &LinkRecord) -> Option<RedirectFact> {
     (link.kind == LinkKind::Redirect.code()).then(|| RedirectFact {
         to: link.url.clone(),
@@ -352,6 +359,7 @@ fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
         duplicate_of: visit.duplicate_of.clone(),
         truncated: visit.truncated.clone(),
         links: visit.links.len() + visit.links_repeated as usize,
+        links_dropped: visit.number(Fact::LINKS_DROPPED),
         redirect: visit.links.iter().find_map(redirect_fact),
         archive: visit
             .extents

@@ -13,7 +13,7 @@ use rhumb_store::{CrawlDirectory, State};
 use crate::args::CrawlArgs;
 use crate::commands::{effective_config, program};
 use crate::failure::Failure;
-use crate::figures::{by_kind, bytes, clock, count};
+use crate::figures::{beyond_max_links, by_kind, bytes, clock, count};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::signals::on_signals;
@@ -161,11 +161,12 @@ pub fn print_summary(summary: &Summary) {
     row(
         "URLs",
         format!(
-            "{} seen, {} queued; {} links, {} of them refused",
+            "{} seen, {} queued; {} links, {} of them refused{}",
             count(counts.urls_seen),
             count(counts.queued),
             count(counts.links),
-            count(counts.links_refused)
+            count(counts.links_refused),
+            beyond_max_links(counts.links_dropped)
         ),
     );
     row(
