@@ -92,6 +92,7 @@ impl Reader<'_> {
             resources: true,
             max_links: self.max_links,
             max_anchor: self.max_anchor,
+            agent: self.agent_token.to_owned(),
             ..Options::default()
         };
         let page = read_links(document, &options);

@@ -95,7 +95,7 @@ settings! {
         per_address: usize = 8, "Connections to one IP address at a time, over all hosts on it.";
         address_delay: Duration = Duration::ZERO, "Pause between two requests to one IP address.";
         max_crawl_delay: Duration = Duration::from_secs(60), "A longer Crawl-delay in robots.txt is cut to this.";
-        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt. Add a URL or address where you can be reached.";
+        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt and robots meta tags. Add a URL or address where you can be reached.";
         robots_ttl: Duration = Duration::from_secs(86_400), "A robots.txt older than this is fetched again; one younger than a minute and twice the longest delay never is.";
         robots_cache: usize = 1 << 18, "Hosts whose robots.txt is kept in memory.";
         retries: usize = 2, "How often a visit that failed on the way (no connection, time-out) is tried again.";
