@@ -90,3 +90,28 @@ fn why_names_the_robots_txt_that_failed() {
     assert!(reason.contains(told), "{reason}");
     assert_eq!(times_asked(&server, "/"), 0);
 }
+
+/// What cannot be read may forbid anything.
+#[test]
+fn one_in_an_unknown_coding_forbids_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pace = ["--delay", "0s", "--set", "retry_delay=1ms"];
+    for (head, forbids) in [
+        ("200 OK\r\nContent-Encoding: x-secret", true),
+        ("200 OK\r\nContent-Encoding: identity, compress", true),
+        ("200 OK\r\nContent-Encoding: UTF-8", false),
+        ("404 Not Found\r\nContent-Encoding: x-secret", false),
+    ] {
+        let server = OddServer::start(move |path| match path {
+            "/robots.txt" => Reply::Bytes(head, b"\x1f\x9d\x90\xff".to_vec()),
+            _ => page(&[]),
+        });
+        let seed = format!("http://{}/", server.address);
+        let dir = folder.path().join(server.address.port().to_string());
+        let done = crawl(&seed, &dir, &pace).expect_code(if forbids { 6 } else { 0 });
+        assert_eq!(times_asked(&server, "/") == 0, forbids, "{head}");
+        if forbids {
+            done.assert_stderr_has("robots.txt is in a coding that is not known");
+        }
+    }
+}

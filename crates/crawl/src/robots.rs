@@ -63,10 +63,10 @@ impl Robots {
 /// found: its rules; not there: no rules; server error, or asked too much
 /// already: all is refused.
 pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
+    if let Some(why) = unreadable(document) {
+        return Robots::Unreachable { why };
+    }
     match document.status {
-        200..300 if cut_short(document) => Robots::Unreachable {
-            why: "robots.txt broke off".to_owned(),
-        },
         200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
         300..400 => match document.location().map(|to| document.url.join(to)) {
             Some(Ok(url)) if hops < MAX_HOPS && url.site() == document.url.site() => {
@@ -89,13 +89,23 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
     }
 }
 
-/// The rest of it may hold rules that we would not know of. One that is too
+/// Why there may be rules in it that we would not know of. One that is too
 /// long is another matter: its beginning counts.
-fn cut_short(document: &Document) -> bool {
-    matches!(
+fn unreadable(document: &Document) -> Option<String> {
+    if !(200..300).contains(&document.status) {
+        return None;
+    }
+    let cut_short = matches!(
         document.truncated,
         Some(Truncation::Time | Truncation::Disconnect | Truncation::Decode)
-    )
+    );
+    if cut_short {
+        return Some("robots.txt broke off".to_owned());
+    }
+    let coding = document.unknown_coding();
+    coding
+        .filter(|_| !document.body.is_empty())
+        .map(|coding| format!("robots.txt is in a coding that is not known, `{coding}`"))
 }
 
 struct Entry {
