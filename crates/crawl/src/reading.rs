@@ -5,7 +5,7 @@ use rhumb_fetch::{Document, Unwanted};
 use rhumb_page::{Link, LinkKind, Options, Page, Source, Target, extract};
 use rhumb_robots::MetaRobots;
 use rhumb_store::{LinkRecord, Outcome};
-use rhumb_url::{Scope, Url};
+use rhumb_url::{Base, Refusal, Scope, Url};
 
 use crate::judge::{Judged, LinkRules};
 
@@ -150,7 +150,10 @@ fn redirect_link(document: &Document) -> Option<Link> {
     let target = match document.url.join(location) {
         Ok(url) => Target::Url(url),
         Err(why) => Target::Refused {
-            text: location.chars().take(Url::MAX_LENGTH).collect(),
+            text: match why {
+                Refusal::TooLong { .. } => Base::new(&document.url).stand_in(location),
+                _ => location.chars().take(Url::MAX_LENGTH).collect(),
+            },
             why,
         },
     };
