@@ -200,7 +200,7 @@ mod tests {
             lane: LaneId(n),
         };
         let at = Duration::from_secs;
-        let mut reserve = |n| bench.reserve(address, waiter(n), at(1));
+        let reserve = |n| bench.reserve(address, waiter(n), at(1));
         assert_eq!(reserve(1), Reserved::From(at(1)));
         assert_eq!(reserve(2), Reserved::From(at(3)));
         assert_eq!(reserve(3), Reserved::Waits);

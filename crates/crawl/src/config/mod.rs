@@ -100,7 +100,7 @@ settings! {
         robots_cache: usize = 1 << 18, "Hosts whose robots.txt is kept in memory.";
         retries: usize = 2, "How often a visit that failed on the way (no connection, time-out) is tried again.";
         retry_delay: Duration = Duration::from_secs(1), "Pause before the first retry; it doubles each time.";
-        host_failures: usize = 20, "A host is given up after this many failures in a row.";
+        host_failures: usize = 20, "A host is given up after this many failures in a row, until a seed that failed there is given again.";
     }
     "Size and speed" {
         threads: usize = default_threads(), "Shards: threads that each crawl their own share of the sites.";
