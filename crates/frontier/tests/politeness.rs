@@ -337,29 +337,37 @@ fn a_lane_takes_one_seat_however_many_of_its_turns_waited() {
 
 #[test]
 fn a_host_that_was_given_up_is_open_again_with_a_url_to_be_tried_again() {
-    for (at_hand, compacted) in [(true, false), (false, false), (false, true)] {
+    for case in ["at hand", "on disk", "visit dropped by compaction"] {
         let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
         admit(&mut frontier, item(1, 1, 0));
-        let turn = frontier.take(millis(0)).unwrap().unwrap();
-        let failed = frontier.pop(&turn).unwrap().unwrap();
-        frontier.note_failure(LaneId(1), true);
-        frontier.give_up(LaneId(1), "no answer");
-        match compacted {
-            true => frontier.give_back(failed.clone()),
-            false => frontier.finish(&failed.key),
+        let former = frontier.order().place(0, frontier.counts().sequence);
+        if case == "visit dropped by compaction" {
+            let given_up = Some("no answer");
+            frontier.restore_row(LaneId(1), None, given_up).unwrap();
+        } else {
+            let turn = frontier.take(millis(0)).unwrap().unwrap();
+            let failed = frontier.pop(&turn).unwrap().unwrap();
+            assert_eq!(failed.place, former);
+            frontier.note_failure(LaneId(1), true);
+            frontier.give_up(LaneId(1), "no answer");
+            frontier.finish(&failed.key);
+            frontier.put_back(turn, millis(0), Duration::ZERO);
         }
-        frontier.put_back(turn, millis(0), Duration::ZERO);
-        if !at_hand && !compacted {
+        if case == "on disk" {
             assert!(frontier.take(millis(1)).unwrap().is_none());
             assert_eq!(frontier.on_bench(), 0);
         }
         let mut again = item(1, 1, 0);
-        again.place = frontier.order().place(0, frontier.counts().sequence + 1);
-        frontier.admit_again(again, failed.place, 0).unwrap();
-        assert_eq!(frontier.counts().entries, 1);
+        let sequence = frontier.reserve(1);
+        again.place = frontier.order().place(0, sequence);
+        let place = again.place;
+        frontier.admit_again(again, former, 0).unwrap();
+        assert_eq!(frontier.counts().entries, 1, "{case}");
         let turn = frontier.take(millis(2)).unwrap().unwrap();
-        assert_eq!(frontier.given_up(LaneId(1)), None);
-        assert_eq!(frontier.note_failure(LaneId(1), true), 1);
-        drop(turn);
+        assert_eq!(frontier.given_up(LaneId(1)), None, "{case}");
+        let popped = frontier.pop(&turn).unwrap().unwrap();
+        assert_eq!(popped.place, place, "{case}");
+        assert!(frontier.pop(&turn).unwrap().is_none(), "{case}");
+        assert_eq!(frontier.note_failure(LaneId(1), true), 1, "{case}");
     }
 }
