@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::odd_server::{OddServer, Reply};
+use crate::support::odd_server::{OddServer, Reply, crawl, page};
 use crate::support::request_log::{asked, assert_complete};
 use crate::support::{Simulated, figure, run, urls, warc};
 
@@ -160,4 +160,28 @@ fn there_are_no_more_connections_than_allowed_however_many_threads() {
             .filter(|other| other.time <= request.time && other.end > request.time);
         assert!(under_way.count() <= 2, "{request:?}");
     }
+}
+
+#[test]
+fn links_beyond_max_links_are_counted() {
+    let server = OddServer::start(|path| match path {
+        "/" => page(&["/a", "/b", "/c", "/d", "/e"]),
+        _ => Reply::Answer("404 Not Found", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let seed = format!("http://{}/", server.address);
+    let done = crawl(&seed, &dir, &["--delay", "0s", "--set", "max_links=2"]).expect_code(0);
+    assert_eq!(figure(&done.json(), "links"), 2);
+    assert_eq!(figure(&done.json(), "links_dropped"), 3);
+    let dir = dir.display().to_string();
+    let why = run(["why", &seed, "--dir", &dir, "--json"]).expect_code(0);
+    assert_eq!(why.json()["visits"][0]["links_dropped"], 3);
+    let why = run(["why", &seed, "--dir", &dir]).expect_code(0);
+    let told = "2 on the page, and 3 beyond max_links left out";
+    assert!(why.stdout.contains(told), "{}", why.stdout);
+    // The journal says so, not only the state.
+    run(["rebuild", "--dir", &dir]).expect_code(0);
+    let status = run(["status", "--dir", &dir, "--json"]).expect_code(0);
+    assert_eq!(figure(&status.json(), "links_dropped"), 3);
 }

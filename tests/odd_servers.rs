@@ -4,22 +4,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::support::odd_server::{OddServer, Reply};
-use crate::support::{Done, Running, figure, run, urls, wait_for, warc};
-
-const HTML: &str = "200 OK\r\nContent-Type: text/html";
-
-fn page(links: &[&str]) -> Reply {
-    let anchors = links.iter().map(|to| format!("<a href=\"{to}\">x</a>"));
-    Reply::Answer(HTML, anchors.collect())
-}
-
-fn crawl(seed: &str, dir: &std::path::Path, more: &[&str]) -> Done {
-    let dir = dir.display().to_string();
-    let mut args = vec!["crawl", seed, "--dir", &dir, "--json", "--quiet"];
-    args.extend(more);
-    run(args)
-}
+use crate::support::odd_server::{HTML, OddServer, Reply, crawl, page};
+use crate::support::{Running, figure, run, urls, wait_for, warc};
 
 #[test]
 fn a_request_that_was_answered_by_closing_is_repeated_after_the_delay_only() {
@@ -216,4 +202,28 @@ fn a_robots_txt_broken_off_inside_its_coding_forbids_all() {
     crawl(&seed, &folder.path().join("crawl"), &pace).expect_code(6);
     let asked = server.asked();
     assert!(!asked.is_empty() && asked.iter().all(|asked| asked.path == "/robots.txt"));
+}
+
+#[test]
+fn a_meta_tag_with_the_name_of_the_agent_is_heeded() {
+    let server = OddServer::start(|path| match path {
+        "/" => {
+            let tag = "<meta name=MyBot content='noindex,nofollow'><a href='/a'>x</a>";
+            Reply::Answer(HTML, tag.to_owned())
+        }
+        _ => Reply::Answer("404 Not Found", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = format!("http://{}/", server.address);
+    // It speaks to that agent alone.
+    for (agent, nofollow) in [("mybot/1.0 (+http://example.org/)", true), ("other", false)] {
+        let dir = folder
+            .path()
+            .join(agent.split('/').next().unwrap_or_default());
+        let done = crawl(&seed, &dir, &["--delay", "0s", "--agent", agent]).expect_code(0);
+        let refused = done.json()["fates"]["nofollow"] == 1;
+        assert_eq!(refused, nofollow, "{agent}: {}", done.json());
+    }
+    let asked = server.asked();
+    assert_eq!(asked.iter().filter(|asked| asked.path == "/a").count(), 1);
 }

@@ -1,11 +1,13 @@
 //! Politeness, judged by the log of the server: robots.txt counts too.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rhumb_sim::LoggedRequest;
 
-use crate::support::odd_server::{Asked, OddServer, Reply};
+use crate::support::odd_server::{Asked, OddServer, Reply, crawl, page};
 use crate::support::request_log::{assert_complete, assert_polite, assert_spaced};
 use crate::support::stalls::Stalls;
 use crate::support::{Running, Simulated, figure, wait_for};
@@ -257,5 +259,95 @@ fn the_agent_names_itself() {
     assert!(!requests.is_empty());
     for request in requests {
         assert_eq!(request.agent, "Rhumb/test (+http://example.org/)");
+    }
+}
+
+/// Four names whose first addresses are dead share the second one.
+#[test]
+fn an_address_has_its_seats_also_where_it_is_not_the_first() {
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let (count, peak) = (Arc::clone(&under_way), Arc::clone(&most));
+    let server = OddServer::start(move |path| {
+        peak.fetch_max(count.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        // Long enough for others to come, if they may.
+        std::thread::sleep(Duration::from_millis(10));
+        count.fetch_sub(1, Ordering::SeqCst);
+        match path {
+            "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+            "/" => page(&["/1", "/2", "/3"]),
+            _ => page(&[]),
+        }
+    });
+    let port = server.address.port();
+    let names = ["a.test", "b.test", "c.test", "d.test"];
+    let seeds = names.map(|name| format!("http://{name}:{port}/"));
+    let answers: Vec<String> = (2..)
+        .zip(names)
+        .flat_map(|(dead, name)| {
+            [
+                format!("{name}=127.0.0.{dead}"),
+                format!("{name}=127.0.0.1"),
+            ]
+        })
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    for rest in [0, 30] {
+        let dir = folder.path().join(rest.to_string());
+        let before = server.asked().len();
+        let rest_setting = format!("address_delay={rest}ms");
+        let mut args = vec!["--delay", "0s", "--threads", "2", "--max-time", "1m"];
+        args.extend(["--set", "per_address=1", "--set", "visits_per_turn=2"]);
+        args.extend(["--set", &rest_setting]);
+        args.extend(answers.iter().flat_map(|answer| ["--resolve", answer]));
+        args.extend(seeds[1..].iter().map(String::as_str));
+        let done = crawl(&seeds[0], &dir, &args).expect_code(0);
+        assert_eq!(done.json()["ending"], "finished");
+        assert_eq!(done.json()["fetched"], 16);
+        assert_eq!(most.load(Ordering::SeqCst), 1, "requests at a time");
+        for pair in server.asked()[before..].windows(2) {
+            let gap = pair[1].at - pair[0].at;
+            assert!(
+                gap >= Duration::from_millis(rest),
+                "{gap:?} before {pair:?}"
+            );
+        }
+    }
+}
+
+/// Which addresses were asked lately is not remembered from run to run: so
+/// after a start all of them rest.
+#[test]
+fn address_delay_is_kept_over_a_stop_and_a_kill() {
+    const REST: Duration = Duration::from_millis(1500);
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        "/" => page(&["/more"]),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = server.address.port();
+    let [one, two] = ["one", "two"].map(|name| format!("http://{name}.test:{port}/"));
+    for end in ["stop", "kill"] {
+        let dir = folder.path().join(end).display().to_string();
+        let mut args = vec!["crawl", "--dir", &dir, "--delay", "0s", "--quiet"];
+        args.extend(["--resolve", "*=127.0.0.1", "--set", "address_delay=1500ms"]);
+        let before = server.asked().len();
+        let running = Running::start(args.iter().chain(&[one.as_str()]));
+        wait_for("a request", || {
+            (server.asked().len() > before).then_some(())
+        });
+        match end {
+            "stop" => running.interrupt().expect_code(130),
+            _ => running.kill(),
+        };
+        let last = server.asked().len();
+        let running = Running::start(args.iter().chain(&[two.as_str()]));
+        let asked = wait_for("another request", || {
+            Some(server.asked()).filter(|asked| asked.len() > last)
+        });
+        running.interrupt().expect_code(130);
+        let gap = asked[last].at - asked[last - 1].at;
+        assert!(gap >= REST, "{gap:?} after a {end}");
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::odd_server::{OddServer, Reply};
-use crate::support::{Running, run, run_with, wait_for};
+use crate::support::odd_server::{OddServer, Reply, crawl, page};
+use crate::support::{Running, run, run_with, urls, wait_for};
 
 /// Paths in each state, in the order in which they are visited.
 const PATHS: [(&str, &str); 8] = [
@@ -216,4 +216,53 @@ fn a_line_that_is_no_text_gets_an_error_and_the_next_its_answer() {
         assert!(error.contains(told), "{answer}");
     }
     assert_eq!(answers[2]["state"], "fetched");
+}
+
+#[test]
+fn why_finds_a_link_that_was_refused_for_its_length() {
+    let long = "x".repeat(5000);
+    let [path, target] = ["way", "end"].map(|end| format!("/{long}/{end}"));
+    let (from_page, from_redirect) = (path.clone(), target.clone());
+    let server = OddServer::start(move |path| match path {
+        // Relative, and with steps back.
+        "/" => page(&[&format!("a/../{}", &from_page[1..]), "/moved"]),
+        "/moved" => {
+            let head = format!("302 Found\r\nLocation: {from_redirect}");
+            Reply::Answer(head.leak(), String::new())
+        }
+        _ => Reply::Answer("404 Not Found", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let site = format!("http://{}", server.address);
+    crawl(&site, &dir, &["--delay", "0s"]).expect_code(0);
+    let dir_text = dir.display().to_string();
+    for (path, on) in [(&path, "/"), (&target, "/moved")] {
+        for more in [None, Some("--links")] {
+            let args = [
+                "why",
+                &format!("{site}{path}"),
+                "--dir",
+                &dir_text,
+                "--json",
+            ];
+            let why = run(args.iter().copied().chain(more));
+            let json = why.expect_code(0).json();
+            assert_eq!(json["state"], "refused", "{json}");
+            assert_eq!(json["reason"], "too-long: longer than 2048 bytes");
+            assert_eq!(json["links"][0]["on"], format!("{site}{on}"));
+        }
+    }
+    // The text that stands for it is known too.
+    let refused = urls(&dir, "refused");
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    for text in &refused {
+        let why = run(["why", text, "--dir", &dir_text, "--json"]).expect_code(0);
+        assert_eq!(why.json()["state"], "refused");
+    }
+    // Another one that begins alike was on no page.
+    let other = format!("{site}{path}other");
+    run(["why", &other, "--dir", &dir_text])
+        .expect_code(2)
+        .assert_stderr_has("no page had it as a link");
 }

@@ -3,9 +3,28 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+
+use super::program::{Done, run};
+
+pub const HTML: &str = "200 OK\r\nContent-Type: text/html";
+
+/// A page with links and nothing else.
+pub fn page(links: &[&str]) -> Reply {
+    let anchors = links.iter().map(|to| format!("<a href=\"{to}\">x</a>"));
+    Reply::Answer(HTML, anchors.collect())
+}
+
+/// `rhumb crawl` of a seed into a directory, to its end.
+pub fn crawl(seed: &str, dir: &Path, more: &[&str]) -> Done {
+    let dir = dir.display().to_string();
+    let mut args = vec!["crawl", seed, "--dir", &dir, "--json", "--quiet"];
+    args.extend(more);
+    run(args)
+}
 
 /// What to do with a request.
 pub enum Reply {

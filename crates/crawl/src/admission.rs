@@ -201,16 +201,10 @@ impl Shard {
         }
     }
 
-    /// A seed opens the scope also where its URL is known: that must not be
-    /// forgotten.
     fn seen_before(&self, url: &KeyedUrl, finding: &Finding) {
         let is_seed = finding.source.is_none();
-        if is_seed && !self.shared.views.has_seed(url.url.as_str()).unwrap_or(true) {
-            self.committer.record(Record::Seed(Seed {
-                url: url.url.as_str().to_owned(),
-                time: self.shared.clock.wall(),
-                ..Seed::default()
-            }));
+        if is_seed && let Err(error) = self.seed_seen_before(url) {
+            self.fail(&error.to_string());
         }
     }
 

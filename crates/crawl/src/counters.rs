@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rhumb_store::{Fate, Outcome, State, Visit};
+use rhumb_store::{Fact, Fate, Outcome, State, Visit};
 use serde::{Deserialize, Serialize};
 
 /// One of each per shard, so that each counts what its own journal says and
@@ -22,6 +22,7 @@ pub struct Tally {
     refused: AtomicU64,
     /// Links that stand with an earlier visit.
     repeated: AtomicU64,
+    links_dropped: AtomicU64,
     pub urls_seen: AtomicU64,
     bytes: AtomicU64,
     robots_fetched: AtomicU64,
@@ -40,6 +41,8 @@ pub struct Counts {
     /// All of them: those in `fates`, and those that stand with an earlier
     /// visit.
     pub links: u64,
+    #[serde(default)]
+    pub links_dropped: u64,
     pub urls_seen: u64,
     pub bytes: u64,
     pub robots_fetched: u64,
@@ -117,6 +120,10 @@ pub struct Snapshot {
     pub links: u64,
     /// Links that went no further than their page. Several may name one URL.
     pub links_refused: u64,
+    /// Links of pages beyond `max_links`: nothing else is known of them, and
+    /// they are not among `links`.
+    #[serde(default)]
+    pub links_dropped: u64,
     pub urls_seen: u64,
     /// URLs still to be visited; those under way are not among them, unless
     /// the crawl has ended.
@@ -155,6 +162,7 @@ impl Tally {
             add(&self.redirects, 1);
         }
         add(&self.repeated, visit.links_repeated);
+        add(&self.links_dropped, visit.number(Fact::LINKS_DROPPED));
         add(&self.bytes, visit.wire_bytes + visit.other_bytes);
         self.outcomes.add(index_in(Outcome::ALL, &visit.outcome), 1);
         let mut fates = [0; CASES];
@@ -183,6 +191,7 @@ impl Tally {
             failed: read(&self.failed),
             refused: read(&self.refused),
             links: fates.values().sum::<u64>() + read(&self.repeated),
+            links_dropped: read(&self.links_dropped),
             urls_seen: read(&self.urls_seen),
             bytes: read(&self.bytes),
             robots_fetched: read(&self.robots_fetched),
@@ -201,6 +210,7 @@ impl Tally {
             (&self.failed, counts.failed),
             (&self.refused, counts.refused),
             (&self.repeated, counts.links.saturating_sub(of_their_own)),
+            (&self.links_dropped, counts.links_dropped),
             (&self.urls_seen, counts.urls_seen),
             (&self.bytes, counts.bytes),
             (&self.robots_fetched, counts.robots_fetched),
@@ -270,6 +280,7 @@ impl Counters {
             all.fetched += counts.fetched;
             all.redirects += counts.redirects;
             all.links += counts.links;
+            all.links_dropped += counts.links_dropped;
             all.urls_seen += counts.urls_seen;
             all.bytes += counts.bytes;
             all.robots_fetched += counts.robots_fetched;

@@ -206,6 +206,7 @@ impl Crawl {
             doors,
             epoch,
             pending: recovered.pending,
+            rested: recovered.rested,
         }));
         Ok(Crawl {
             directory,

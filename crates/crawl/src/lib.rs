@@ -9,6 +9,7 @@
 //! It reads time and files through the store's doors only.
 
 mod admission;
+mod again;
 mod budget;
 mod catch_up;
 mod checkpoint;
@@ -43,6 +44,7 @@ mod replay;
 mod requests;
 mod robots;
 mod robots_file;
+mod seat;
 mod seed_feed;
 mod seed_lines;
 mod seeds;

@@ -1,17 +1,18 @@
 //! The URLs of a crawl directory by state, from what is committed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use rhumb_store::{CrawlDirectory, Disk, RealDisk, Record, State, SystemClock};
+use rhumb_store::{CrawlDirectory, Disk, Position, RealDisk, Record, State, SystemClock};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::counters::Snapshot;
 use crate::engine::CrawlError;
 use crate::identity::our_identity;
+use crate::manifest::Mark;
 use crate::recover::each_record;
 use crate::stopped::Stopped;
 
@@ -66,9 +67,11 @@ pub fn list_urls(
         State::Fetched | State::Failed | State::Refused => {
             let (directory, disk) = open(dir)?;
             let folder = directory.journal();
-            each_record(&disk, &folder, |_, record| {
+            let again = given_again(&disk, &folder)?;
+            each_record(&disk, &folder, |position, record| {
                 if let Record::Visit(visit) = record
                     && visit.outcome.state() == state
+                    && again.is_the_last(&visit.url, position)
                 {
                     hand_on(Listed {
                         url: visit.url,
@@ -86,6 +89,43 @@ pub fn list_urls(
         }
     }
     result.map_err(CrawlError::Output)
+}
+
+/// Seeds that were visited in vain and given again, by fingerprint, with the
+/// last word on each: a visit, or that it waits for one.
+struct GivenAgain(HashMap<u64, Mark>);
+
+impl GivenAgain {
+    fn is_the_last(&self, url: &str, visit: Position) -> bool {
+        // Most crawls have none.
+        self.0.is_empty()
+            || self
+                .0
+                .get(&xxh3_64(url.as_bytes()))
+                .is_none_or(|last| *last == Mark::from(visit))
+    }
+}
+
+fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> Result<GivenAgain, CrawlError> {
+    let mut last: HashMap<u64, Mark> = HashMap::new();
+    each_record(disk, folder, |position, record| {
+        if let Record::Seed(seed) = record
+            && seed.is_again()
+        {
+            let known = last.entry(xxh3_64(seed.url.as_bytes())).or_default();
+            *known = Mark::from(position).max(*known);
+        }
+    })?;
+    if !last.is_empty() {
+        each_record(disk, folder, |position, record| {
+            if let Record::Visit(visit) = record
+                && let Some(known) = last.get_mut(&xxh3_64(visit.url.as_bytes()))
+            {
+                *known = Mark::from(position).max(*known);
+            }
+        })?;
+    }
+    Ok(GivenAgain(last))
 }
 
 fn waiting(url: &str) -> Listed {

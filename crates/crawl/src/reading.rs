@@ -5,7 +5,7 @@ use rhumb_fetch::{Document, Unwanted};
 use rhumb_page::{Link, LinkKind, Options, Page, Source, Target, extract};
 use rhumb_robots::MetaRobots;
 use rhumb_store::{LinkRecord, Outcome};
-use rhumb_url::{Scope, Url};
+use rhumb_url::{Base, Refusal, Scope, Url};
 
 use crate::judge::{Judged, LinkRules};
 
@@ -38,6 +38,8 @@ pub struct Reading {
     pub links: Vec<LinkRecord>,
     /// The targets of the links whose fate is `offered`, in order.
     pub offered: Vec<Url>,
+    /// Links beyond `max_links`.
+    pub links_dropped: usize,
 }
 
 impl Reading {
@@ -90,6 +92,7 @@ impl Reader<'_> {
             resources: true,
             max_links: self.max_links,
             max_anchor: self.max_anchor,
+            agent: self.agent_token.to_owned(),
             ..Options::default()
         };
         let page = read_links(document, &options);
@@ -99,6 +102,7 @@ impl Reader<'_> {
             charset: page.charset.to_owned(),
             links: Vec::with_capacity(page.links.len()),
             offered: Vec::with_capacity(page.links.len()),
+            links_dropped: page.links_dropped,
         };
         for link in page.links {
             let judged = self.rules.record(link, self.scope, depth + 1, nofollow);
@@ -146,7 +150,10 @@ fn redirect_link(document: &Document) -> Option<Link> {
     let target = match document.url.join(location) {
         Ok(url) => Target::Url(url),
         Err(why) => Target::Refused {
-            text: location.chars().take(Url::MAX_LENGTH).collect(),
+            text: match why {
+                Refusal::TooLong { .. } => Base::new(&document.url).stand_in(location),
+                _ => location.chars().take(Url::MAX_LENGTH).collect(),
+            },
             why,
         },
     };

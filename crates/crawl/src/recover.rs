@@ -101,6 +101,8 @@ pub struct Recovered {
     pub ends: Marks,
     /// When each journal was closed in good order.
     pub stops: BTreeMap<u16, Option<Timestamp>>,
+    /// How long nothing was asked of anybody, for certain.
+    pub rested: Duration,
 }
 
 impl Recovery<'_> {
@@ -121,10 +123,9 @@ impl Recovery<'_> {
         // some are lost. So every host waits its delay from the stop on.
         let stopped = result.stops.values().map(|s| s.unwrap_or(self.wall)).max();
         let rested = self.wall.0.saturating_sub(stopped.unwrap_or_default().0);
+        result.rested = Duration::from_micros(rested);
         for shard in &mut *shards {
-            shard
-                .frontier
-                .resume(self.now, Duration::from_micros(rested));
+            shard.frontier.resume(self.now, result.rested);
         }
         self.find_tails(shards, &result);
         let waiting: u64 = shards.iter().map(|s| s.frontier.queued()).sum();

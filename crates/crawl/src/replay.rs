@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rhumb_frontier::{Order, Place, Queued, RobotsRow};
+use rhumb_frontier::{Order, Place, Queued, RobotsRow, RobotsTries};
 use rhumb_store::runs::{Keys, RunsError, Verdict};
 use rhumb_store::{
     Admitted, Control as ControlRecord, Fate, Group, HostEvent, Position, Record, Seed, Superseded,
@@ -68,11 +68,47 @@ impl Recovery<'_> {
         if seed.sequence == 0 {
             return Ok(());
         }
+        if seed.is_again() {
+            return self.seed_again(position, &seed, shards);
+        }
         let admitted = Admitted {
             order: seed.order,
             ..Admitted::default()
         };
         self.admit(position, &seed.url, seed.sequence, &admitted, shards)
+    }
+
+    /// Its first admission stands somewhere before, so it is in the set.
+    fn seed_again(
+        &self,
+        position: Position,
+        seed: &Seed,
+        shards: &mut [ShardState],
+    ) -> Result<(), CrawlError> {
+        let Ok(url) = Url::from_normal(&seed.url) else {
+            return Ok(());
+        };
+        let key = self.print.key(&url);
+        if self.manifest.has(key.lane, position) {
+            return Ok(());
+        }
+        let owner = self.owner(key.lane, shards.len());
+        let former = Place {
+            priority: seed.former_priority,
+            sequence: seed.former_sequence,
+        };
+        let origin = self.print.host(&url);
+        let item = Queued {
+            key,
+            place: Order::from_code(seed.order).place(0, seed.sequence),
+            url,
+            depth: 0,
+            redirects: 0,
+            attempts: 0,
+            via: Arc::from(""),
+        };
+        let frontier = &mut shards[owner].frontier;
+        Ok(frontier.admit_again(item, former, origin)?)
     }
 
     fn admitted(
@@ -194,13 +230,24 @@ impl Recovery<'_> {
         }
         self.counters.tallies[owner].apply_robots(event.bytes);
         frontier.restore_row(lane, Some(event.delay), None)?;
+        let origin = self.print.host(&url);
+        if event.failures > 0 {
+            let tries = RobotsTries {
+                epoch: position.epoch,
+                time: event.time,
+                failures: event.failures,
+                why: event.detail.clone(),
+                ..RobotsTries::default()
+            };
+            frontier.rows.put_tries(lane, origin, &tries);
+        }
         if event.status > 0 {
             let row = RobotsRow {
                 fetched: event.time,
                 status: event.status,
                 body: event.body.clone(),
             };
-            frontier.rows.put_robots(lane, self.print.host(&url), &row);
+            frontier.rows.put_robots(lane, origin, &row)?;
         }
         Ok(())
     }

@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use rhumb_fetch::{Document, Truncation};
-use rhumb_frontier::RobotsRow;
+use rhumb_frontier::{RobotsRow, RobotsTries};
 use rhumb_robots::Rules;
 use rhumb_store::Timestamp;
+use rhumb_store::runs::RunsError;
 use rhumb_url::Url;
 
 use crate::config::Config;
@@ -62,10 +63,10 @@ impl Robots {
 /// found: its rules; not there: no rules; server error, or asked too much
 /// already: all is refused.
 pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
+    if let Some(why) = unreadable(document) {
+        return Robots::Unreachable { why };
+    }
     match document.status {
-        200..300 if cut_short(document) => Robots::Unreachable {
-            why: "robots.txt broke off".to_owned(),
-        },
         200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
         300..400 => match document.location().map(|to| document.url.join(to)) {
             Some(Ok(url)) if hops < MAX_HOPS && url.site() == document.url.site() => {
@@ -88,22 +89,28 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
     }
 }
 
-/// The rest of it may hold rules that we would not know of. One that is too
+/// Why there may be rules in it that we would not know of. One that is too
 /// long is another matter: its beginning counts.
-fn cut_short(document: &Document) -> bool {
-    matches!(
+fn unreadable(document: &Document) -> Option<String> {
+    if !(200..300).contains(&document.status) {
+        return None;
+    }
+    let cut_short = matches!(
         document.truncated,
         Some(Truncation::Time | Truncation::Disconnect | Truncation::Decode)
-    )
+    );
+    if cut_short {
+        return Some("robots.txt broke off".to_owned());
+    }
+    let coding = document.unknown_coding();
+    coding
+        .filter(|_| !document.body.is_empty())
+        .map(|coding| format!("robots.txt is in a coding that is not known, `{coding}`"))
 }
 
 struct Entry {
     robots: Robots,
     fetched_at: Duration,
-    /// Times in a row that it could not be had.
-    failures: u32,
-    /// To be asked for again before it is believed.
-    doubted: bool,
 }
 
 /// How long a robots.txt is good for. One just fetched must still be so when
@@ -115,6 +122,14 @@ pub fn lifetime(config: &Config) -> Duration {
 }
 
 const LEAST_LIFETIME: Duration = Duration::from_secs(60);
+
+/// What came of asking for a robots.txt.
+pub struct Kept {
+    /// Times in a row that it could not be had.
+    pub failures: u32,
+    /// It is to be asked for once more before anything of the host is decided.
+    pub asks_again: bool,
+}
 
 /// By host fingerprint. When full, the entry fetched longest ago goes.
 pub struct RobotsCache {
@@ -138,33 +153,17 @@ impl RobotsCache {
     /// has to be asked again.
     pub fn get(&self, host: u64, now: Duration) -> Option<Option<Robots>> {
         let entry = self.entries.get(&host)?;
-        let fresh = !entry.doubted && now < entry.fetched_at + self.ttl;
+        let fresh = now < entry.fetched_at + self.ttl;
         Some(fresh.then(|| entry.robots.clone()))
     }
 
-    /// Keep what was learned, but ask again before it is used.
-    pub fn doubt(&mut self, host: u64) {
-        if let Some(entry) = self.entries.get_mut(&host) {
-            entry.doubted = true;
-        }
+    pub fn forget(&mut self, host: u64) {
+        self.entries.remove(&host);
     }
 
-    /// Returns how often in a row the host has failed to give it.
-    pub fn put(&mut self, host: u64, robots: Robots, now: Duration) -> u32 {
-        let before = self.entries.get(&host).map_or(0, |entry| entry.failures);
-        let failures = match robots {
-            Robots::Unreachable { .. } => before + 1,
-            _ => 0,
-        };
-        self.entries.insert(
-            host,
-            Entry {
-                robots,
-                fetched_at: now,
-                failures,
-                doubted: false,
-            },
-        );
+    pub fn put(&mut self, host: u64, robots: Robots, now: Duration) {
+        let fetched_at = now;
+        self.entries.insert(host, Entry { robots, fetched_at });
         self.by_age.push_back((now, host));
         while self.entries.len() > self.capacity || self.by_age.len() > 2 * self.capacity {
             let Some((at, oldest)) = self.by_age.pop_front() else {
@@ -178,7 +177,6 @@ impl RobotsCache {
                 self.entries.remove(&oldest);
             }
         }
-        failures
     }
 }
 
@@ -188,32 +186,111 @@ impl Shard {
     pub fn robots_of(&self, url: &Url) -> Option<Robots> {
         let host = self.shared.print.host(url);
         let now = self.now();
-        let mut cache = self.robots.borrow_mut();
-        if let Some(known) = cache.get(host, now) {
+        let cached = self.robots.borrow().get(host, now);
+        if let Some(known) = cached {
             return known;
         }
-        let lane = lane_of(&self.shared.print, url);
-        let row = match self.frontier.borrow().rows.robots(lane, host) {
-            Ok(row) => row?,
-            Err(error) => {
-                self.fail(&error.to_string());
-                return None;
-            }
-        };
-        let wall = self.shared.clock.wall();
-        let age = Duration::from_micros(wall.0.saturating_sub(row.fetched.0));
-        if age >= lifetime(&self.shared.config) {
-            return None;
-        }
-        let robots = Robots::from_row(&row, &self.shared.agent_token);
-        cache.put(host, robots.clone(), now.saturating_sub(age));
+        let (robots, age) = self.robots_on_disk(url, host).unwrap_or_else(|error| {
+            self.fail(&error.to_string());
+            None
+        })?;
+        let fetched_at = now.saturating_sub(age);
+        let mut cache = self.robots.borrow_mut();
+        cache.put(host, robots.clone(), fetched_at);
         Some(robots)
     }
 
-    pub fn keep_robots(&self, url: &Url, row: &RobotsRow) {
+    /// What the host's rows say, and how old that is.
+    fn robots_on_disk(
+        &self,
+        url: &Url,
+        host: u64,
+    ) -> Result<Option<(Robots, Duration)>, RunsError> {
+        let lane = lane_of(&self.shared.print, url);
+        let frontier = self.frontier.borrow();
+        let (robots, time) = match frontier.rows.tries(lane, host)? {
+            Some(tries) => (self.outcome_of(&tries), tries.time),
+            None => match frontier.rows.robots(lane, host)? {
+                None => return Ok(None),
+                Some(row) => {
+                    let robots = Robots::from_row(&row, &self.shared.agent_token);
+                    (Some(robots), row.fetched)
+                }
+            },
+        };
+        let wall = self.shared.clock.wall();
+        let age = Duration::from_micros(wall.0.saturating_sub(time.0));
+        let fresh = age < lifetime(&self.shared.config);
+        Ok(robots.filter(|_| fresh).map(|robots| (robots, age)))
+    }
+
+    /// What earlier tries amount to; `None` if it is to be asked for again.
+    /// That is so in every new run: a server that was down may be up again.
+    fn outcome_of(&self, tries: &RobotsTries) -> Option<Robots> {
+        if tries.epoch != self.shared.epoch {
+            return None;
+        }
+        if !tries.leads_to.is_empty() {
+            let url = Url::from_normal(&tries.leads_to).ok()?;
+            let hops = tries.hops;
+            return Some(Robots::Elsewhere { url, hops });
+        }
+        self.is_given_up(tries.failures)
+            .then(|| Robots::Unreachable {
+                why: tries.why.clone(),
+            })
+    }
+
+    /// So many failures in a row are enough.
+    fn is_given_up(&self, failures: u32) -> bool {
+        failures as usize > self.shared.config.retries
+    }
+
+    /// Remember what came of asking for the robots.txt of a URL's host: on
+    /// disk, because memory forgets.
+    pub fn keep_robots(
+        &self,
+        url: &Url,
+        robots: Robots,
+        row: Option<&RobotsRow>,
+        time: Timestamp,
+    ) -> Result<Kept, RunsError> {
         let lane = lane_of(&self.shared.print, url);
         let host = self.shared.print.host(url);
-        self.frontier.borrow_mut().rows.put_robots(lane, host, row);
+        let rows = &mut self.frontier.borrow_mut().rows;
+        let before = rows.tries(lane, host)?.map_or(0, |tries| tries.failures);
+        let mut tries = RobotsTries {
+            epoch: self.shared.epoch,
+            time,
+            failures: before,
+            ..RobotsTries::default()
+        };
+        match (&robots, row) {
+            (Robots::Rules(_), Some(row)) => rows.put_robots(lane, host, row)?,
+            (Robots::Rules(_), None) => rows.forget_tries(lane, host)?,
+            (Robots::Elsewhere { url, hops }, _) => {
+                tries.leads_to = url.as_str().to_owned();
+                tries.hops = *hops;
+                rows.put_tries(lane, host, &tries);
+            }
+            (Robots::Unreachable { why }, _) => {
+                tries.failures += 1;
+                tries.why = why.clone();
+                rows.put_tries(lane, host, &tries);
+            }
+        }
+        let failed = matches!(robots, Robots::Unreachable { .. });
+        let failures = if failed { tries.failures } else { 0 };
+        let asks_again = failed && !self.is_given_up(failures);
+        let mut cache = self.robots.borrow_mut();
+        match asks_again {
+            true => cache.forget(host),
+            false => cache.put(host, robots, self.now()),
+        }
+        Ok(Kept {
+            failures,
+            asks_again,
+        })
     }
 
     /// The time between visits that a host's rules ask for, within reason.

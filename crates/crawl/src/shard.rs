@@ -18,6 +18,7 @@ use rhumb_store::runs::RunsError;
 use rhumb_store::{Control as ControlRecord, Position, Record};
 
 use crate::admission::Admissions;
+use crate::again::QueuedAgain;
 use crate::catch_up::CatchUp;
 use crate::commit::Committer;
 use crate::control::Ending;
@@ -45,6 +46,7 @@ pub struct Shard {
     /// Connections kept open for their host's next turn.
     pub parked: RefCell<HashMap<u64, (Connection, Duration)>>,
     pub admissions: Admissions,
+    pub queued_again: QueuedAgain,
     pub freezing: Freezing,
     pub turns: Cell<usize>,
     max_turns: usize,
@@ -99,6 +101,7 @@ impl Shard {
             )),
             frontier: RefCell::new(state.frontier),
             admissions: Admissions::new(state.seen, settled),
+            queued_again: QueuedAgain::default(),
             freezing: Freezing::new(shared.clock.elapsed() + config.checkpoint_interval),
             parked: RefCell::default(),
             turns: Cell::new(0),
@@ -349,6 +352,7 @@ impl Shard {
         let scope = self.shared.config.scope.as_str();
         self.shared.notes.look_at(&visit, scope);
         self.frontier.borrow_mut().finish(&follow.key);
+        self.queued_again.visited(&follow.key);
         self.freezing.note(&visit);
         let (print, shards) = (&self.shared.print, self.shared.shards());
         for (owner, batch) in batches_of(&visit, follow.offered, position, print, shards) {
@@ -363,7 +367,7 @@ impl Shard {
     }
 
     /// A seat at an address was handed to one of our lanes.
-    fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
+    pub fn take_seat(&self, lane: LaneId, address: IpAddr, earliest: Duration) {
         let taken = self.frontier.borrow_mut().wake(lane, address, earliest);
         if !taken {
             self.give_up_seat(address);

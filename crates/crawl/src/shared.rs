@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use rhumb_fetch::{DnsConfig, FetchConfig, Spool, WantedTypes};
 use rhumb_frontier::AddressBench;
@@ -81,6 +82,8 @@ pub struct Parts {
     pub doors: Arc<Vec<Door>>,
     pub epoch: u32,
     pub pending: usize,
+    /// How long the crawl had rested before this run.
+    pub rested: Duration,
 }
 
 impl Shared {
@@ -88,6 +91,8 @@ impl Shared {
         let config = parts.config;
         let pending = Pending::default();
         pending.add(parts.pending);
+        let mut addresses = AddressBench::new(config.per_address, config.address_delay);
+        addresses.resume(parts.clock.elapsed(), parts.rested);
         let zeros = || (0..config.threads).map(|_| AtomicU64::new(0)).collect();
         Shared {
             rules: parts.rules,
@@ -111,7 +116,7 @@ impl Shared {
             pending,
             budget: PageBudget::new(config.max_pages.0, parts.counters.fetched()),
             byte_budget: ByteBudget::new(config.max_bytes.0, parts.counters.bytes()),
-            addresses: AddressBench::new(config.per_address, config.address_delay),
+            addresses,
             throttle: Throttle::new(config.max_rate.0, config.max_bandwidth.0),
             reach: parts.reach,
             spool: Spool::new(parts.spool_folder, config.document_memory.0),

@@ -12,11 +12,12 @@ use rhumb_url::Url;
 
 use crate::door::Follow;
 use crate::recover::lane_of;
-use crate::requests::Visits;
+use crate::requests::{Unanswered, Visits, best_address, tried};
 use crate::robots::{Robots, meaning};
+use crate::seat::{HeldSeat, NoSeat};
 use crate::shard::Shard;
 use crate::unfetched::{
-    asked_rest, back_off, count_retry, fail, note_rest, refuse, refuse_all, release_page,
+    Wanted, asked_rest, back_off, count_retry, fail, note_rest, refuse, refuse_all, release_page,
 };
 use crate::visit::record;
 
@@ -26,6 +27,8 @@ pub enum Next {
     GoOn,
     /// The lane rests until this time.
     Rest(Duration),
+    /// The lane waits for a seat at another address of its name.
+    NoSeat(NoSeat),
 }
 
 /// Carry out a turn.
@@ -53,46 +56,62 @@ pub async fn run(shard: &Shard, mut turn: Turn) {
                 shard.give_up_seat(address);
             }
             let failure = other.err().unwrap_or(Failure::NoSuchName);
-            let next = fail(shard, &turn, first, &failure, shard.shared.clock.wall()).await;
-            return put_back(shard, turn, rest_until(&next));
+            let time = shard.shared.clock.wall();
+            let next = fail(shard, &turn, first, Wanted::Page, &failure, time).await;
+            return end(shard, turn, &next);
         }
     };
-    let address = addresses[0];
-    if let Some(other) = handed_over.filter(|seat| *seat != address) {
-        shard.give_up_seat(other);
-    }
-    if handed_over != Some(address) {
-        let waiter = Waiter {
-            shard: shard.id,
-            lane: turn.lane(),
-        };
-        match shard.shared.addresses.take(address, waiter, shard.now()) {
-            Seat::Taken => {}
-            Seat::Waits => {
-                give_back(shard, first);
-                return shard.frontier.borrow_mut().wait_for_address(turn);
+    let addresses = tried(&addresses);
+    let place = |seat: IpAddr| addresses.iter().position(|known| *known == seat);
+    let start = match handed_over.map(|seat| (seat, place(seat))) {
+        // The addresses before it were tried when the lane came to wait.
+        Some((_, Some(start))) => start,
+        other => {
+            if let Some((seat, _)) = other {
+                shard.give_up_seat(seat);
             }
-            Seat::Later(at) => {
-                give_back(shard, first);
-                return put_back(shard, turn, at);
+            let start = best_address(shard, &first.url, addresses);
+            let waiter = Waiter {
+                shard: shard.id,
+                lane: turn.lane(),
+            };
+            let bench = &shard.shared.addresses;
+            match bench.take(addresses[start], waiter, shard.now()) {
+                Seat::Taken => start,
+                Seat::Waits => {
+                    give_back(shard, first);
+                    return shard.frontier.borrow_mut().wait_for_address(turn);
+                }
+                Seat::Later(at) => {
+                    give_back(shard, first);
+                    return put_back(shard, turn, at);
+                }
             }
         }
-    }
-    let mut visits = Visits {
-        shard,
-        addresses: &addresses,
-        connection: None,
     };
-    let earliest = visits.run(&mut turn, first).await;
+    let seat = HeldSeat::taken(shard, turn.lane(), addresses[start]);
+    let mut visits = Visits::new(shard, addresses, start, seat);
+    let next = visits.run(&mut turn, first).await;
     visits.park(&turn);
-    shard.give_up_seat(address);
-    put_back(shard, turn, earliest);
+    drop(visits);
+    end(shard, turn, &next);
 }
 
-fn rest_until(next: &Next) -> Duration {
-    match next {
-        Next::GoOn => Duration::ZERO,
-        Next::Rest(until) => *until,
+/// End a turn as its last visit says.
+fn end(shard: &Shard, turn: Turn, next: &Next) {
+    match *next {
+        Next::GoOn => put_back(shard, turn, Duration::ZERO),
+        Next::Rest(until) => put_back(shard, turn, until),
+        Next::NoSeat(NoSeat::Busy) => {
+            let again = shard.now() + shard.shared.config.retry_delay;
+            put_back(shard, turn, again);
+        }
+        Next::NoSeat(NoSeat::Waits) => shard.frontier.borrow_mut().wait_for_address(turn),
+        Next::NoSeat(NoSeat::Later { address, from }) => {
+            let lane = turn.lane();
+            shard.frontier.borrow_mut().wait_for_address(turn);
+            shard.take_seat(lane, address, from);
+        }
     }
 }
 
@@ -117,18 +136,18 @@ fn put_back(shard: &Shard, turn: Turn, earliest: Duration) {
 impl Visits<'_> {
     /// Visit until the turn is spent or the lane is empty; says when the
     /// lane's next turn may begin.
-    async fn run(&mut self, turn: &mut Turn, first: Queued) -> Duration {
+    async fn run(&mut self, turn: &mut Turn, first: Queued) -> Next {
         let shard = self.shard;
         let mut next = Some(first);
         loop {
             let Some(item) = next.take().or_else(|| pop(shard, turn)) else {
-                return Duration::ZERO;
+                return Next::GoOn;
             };
             let given_up = shard.given_up(turn.lane());
             let ends = shard.shared.control.holds() || shard.shared.byte_budget.is_spent();
             if given_up.is_some() || turn.is_spent() || ends {
                 give_back(shard, item);
-                return Duration::ZERO;
+                return Next::GoOn;
             }
             let after = match self.robots_of(&item.url) {
                 Some(Robots::Rules(rules)) => {
@@ -156,8 +175,8 @@ impl Visits<'_> {
                     }
                 },
             };
-            if let Next::Rest(until) = after {
-                return until;
+            if !matches!(after, Next::GoOn) {
+                return after;
             }
         }
     }
@@ -175,7 +194,7 @@ impl Visits<'_> {
             turn.spend();
             self.get(turn, url, true).await
         } else {
-            match get_elsewhere(shard, url, self.addresses[0]).await {
+            match get_elsewhere(shard, url, self.seat.at()).await {
                 Ok(got) => got,
                 Err(busy_until) => {
                     give_back(shard, item);
@@ -184,49 +203,61 @@ impl Visits<'_> {
             }
         };
         match got {
-            Err(failure) => fail(shard, turn, item, &failure, time).await,
+            Err(Unanswered::NoSeat(none)) => {
+                give_back(shard, item);
+                Next::NoSeat(none)
+            }
+            Err(Unanswered::Failed(failure)) => {
+                fail(shard, turn, item, Wanted::Robots, &failure, time).await
+            }
             Ok(document) => {
                 let robots = meaning(&document, &shard.shared.agent_token, hops);
                 let row = robots.to_row(&document, time);
-                if let Some(row) = &row {
-                    shard.keep_robots(&item.url, row);
-                }
-                let event = HostEvent {
-                    host: item.url.origin().to_owned(),
-                    time,
-                    event: HostEvent::ROBOTS.to_owned(),
-                    detail: format!("status {}", document.status),
-                    delay: match &robots {
-                        Robots::Rules(rules) => shard.own_delay(rules),
-                        _ => Duration::ZERO,
-                    },
-                    status: row.as_ref().map_or(0, |row| row.status),
-                    body: row.map_or(Vec::new(), |row| row.body),
-                    bytes: document.wire.len() as u64,
-                    ..HostEvent::default()
+                let (delay, detail) = match &robots {
+                    Robots::Rules(rules) => (shard.own_delay(rules), String::new()),
+                    Robots::Unreachable { why } => (Duration::ZERO, why.clone()),
+                    Robots::Elsewhere { .. } => (Duration::ZERO, String::new()),
                 };
-                shard.count_robots(event.bytes);
-                shard.committer.record(Record::HostEvent(event));
                 if let Robots::Rules(rules) = &robots
                     && self.heed_delay(turn, rules)
                 {
                     turn.end();
                 }
-                let host = shard.shared.print.host(&item.url);
-                let now = shard.now();
-                let failed = matches!(robots, Robots::Unreachable { .. });
-                let failures = shard.robots.borrow_mut().put(host, robots, now);
+                let kept = shard.keep_robots(&item.url, robots, row.as_ref(), time);
                 let wanted_by = item.url.clone();
                 give_back(shard, item);
-                if !failed || failures as usize > shard.shared.config.retries {
+                let kept = match kept {
+                    Ok(kept) => kept,
+                    Err(error) => {
+                        shard.fail(&error.to_string());
+                        return Next::Rest(Duration::ZERO);
+                    }
+                };
+                let event = HostEvent {
+                    host: wanted_by.origin().to_owned(),
+                    time,
+                    event: HostEvent::ROBOTS.to_owned(),
+                    detail: match detail.is_empty() {
+                        true => format!("status {}", document.status),
+                        false => detail,
+                    },
+                    delay,
+                    status: row.as_ref().map_or(0, |row| row.status),
+                    body: row.map_or(Vec::new(), |row| row.body),
+                    bytes: document.wire.len() as u64,
+                    failures: kept.failures,
+                    ..HostEvent::default()
+                };
+                shard.count_robots(event.bytes);
+                shard.committer.record(Record::HostEvent(event));
+                if !kept.asks_again {
                     return Next::GoOn;
                 }
                 // Asked again later, whichever URL needs it then.
-                shard.robots.borrow_mut().doubt(host);
                 count_retry(shard);
                 let rest = asked_rest(shard, &document, time).unwrap_or_default();
                 note_rest(shard, &wanted_by, document.status, rest);
-                Next::Rest(now + rest.max(back_off(shard, failures)))
+                Next::Rest(shard.now() + rest.max(back_off(shard, kept.failures)))
             }
         }
     }
@@ -253,9 +284,14 @@ impl Visits<'_> {
         let time = shard.shared.clock.wall();
         let document = match self.get(turn, &item.url, false).await {
             Ok(document) => document,
-            Err(failure) => {
+            Err(Unanswered::NoSeat(none)) => {
                 release_page(shard);
-                return fail(shard, turn, item, &failure, time).await;
+                give_back(shard, item);
+                return Next::NoSeat(none);
+            }
+            Err(Unanswered::Failed(failure)) => {
+                release_page(shard);
+                return fail(shard, turn, item, Wanted::Page, &failure, time).await;
             }
         };
         shard.frontier.borrow_mut().note_failure(turn.lane(), false);
@@ -292,43 +328,40 @@ impl Visits<'_> {
 }
 
 /// One request to another name of the site, in that name's own turn. The
-/// error says when that name may be free. At the same address it takes the
-/// seat that the caller has there: to want a second while others wait for the
-/// first would be to wait for oneself.
+/// error says when that name may be free. At the address where the caller has
+/// a seat it takes that.
 async fn get_elsewhere(
     shard: &Shard,
     url: &Url,
-    seat: IpAddr,
-) -> Result<Result<Document, Failure>, Duration> {
+    seat: Option<IpAddr>,
+) -> Result<Result<Document, Unanswered>, Duration> {
     let lane = lane_of(&shard.shared.print, url);
+    let again = || shard.now() + shard.shared.config.retry_delay;
     let taken = shard.frontier.borrow_mut().take_this(lane, shard.now());
     let turn = taken.unwrap_or_else(|error| {
         shard.fail(&error.to_string());
-        Err(shard.now() + shard.shared.config.retry_delay)
+        Err(again())
     })?;
     let resolved = shard.resolver.resolve(url.name()).await;
     let got = match resolved {
-        Err(failure) => Ok(Err(failure)),
-        Ok(addresses) if addresses.is_empty() => Ok(Err(Failure::NoSuchName)),
-        Ok(addresses)
-            if addresses[0] == seat
-                || shard.shared.addresses.try_take(addresses[0], shard.now()) =>
-        {
-            let mut visits = Visits {
-                shard,
-                addresses: &addresses,
-                connection: None,
-            };
-            let got = visits.get(&turn, url, true).await;
-            if addresses[0] != seat {
-                shard.give_up_seat(addresses[0]);
+        Err(failure) => Err(failure.into()),
+        Ok(addresses) if addresses.is_empty() => Err(Failure::NoSuchName.into()),
+        Ok(addresses) => {
+            let addresses = tried(&addresses);
+            let start = best_address(shard, url, addresses);
+            let seat = HeldSeat::beside(shard, seat);
+            let mut visits = Visits::new(shard, addresses, start, seat);
+            match visits.seat.move_to(addresses[start]) {
+                Ok(()) => visits.get(&turn, url, true).await,
+                Err(none) => Err(none.into()),
             }
-            Ok(got)
         }
-        Ok(_) => Err(shard.now() + shard.shared.config.retry_delay),
     };
     put_back(shard, turn, Duration::ZERO);
-    got
+    match got {
+        Err(Unanswered::NoSeat(_)) => Err(again()),
+        got => Ok(got),
+    }
 }
 
 /// The deciding line, if the rules forbid the URL.

@@ -41,11 +41,29 @@ async fn commit_without_document(shard: &Shard, key: UrlKey, mut visit: Visit) {
     committer.visit(Box::new(visit), None, follow).await;
 }
 
+/// What could not be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Page,
+    /// Without it the page was not asked for.
+    Robots,
+}
+
+impl Wanted {
+    fn explain(self, failure: &Failure) -> String {
+        match self {
+            Wanted::Page => failure.to_string(),
+            Wanted::Robots => format!("its robots.txt could not be fetched: {failure}"),
+        }
+    }
+}
+
 /// A visit that brought no document: to be tried again, or to be recorded.
 pub async fn fail(
     shard: &Shard,
     turn: &Turn,
     mut item: Queued,
+    wanted: Wanted,
     failure: &Failure,
     time: Timestamp,
 ) -> Next {
@@ -67,7 +85,8 @@ pub async fn fail(
         return Next::Rest(rest);
     }
     if in_a_row as usize >= config.host_failures {
-        let reason = format!("{in_a_row} failures in a row, the last: {failure}");
+        let last = wanted.explain(failure);
+        let reason = format!("{in_a_row} failures in a row, the last: {last}");
         shard.committer.record(Record::HostEvent(HostEvent {
             host: item.url.origin().to_owned(),
             time,
@@ -79,7 +98,7 @@ pub async fn fail(
     }
     let mut visit = new_visit(&item, outcome_of_failure(failure), time);
     visit.attempts = item.attempts;
-    visit.detail = failure.to_string();
+    visit.detail = wanted.explain(failure);
     commit_without_document(shard, item.key, visit).await;
     Next::GoOn
 }

@@ -267,7 +267,9 @@ impl Checks<'_, '_> {
         if stopped.views.find(url, Mention::Found)?.is_none() {
             self.found(format!("{url} waits, but no record admitted it"));
         }
-        if stopped.views.find(url, Mention::Visit)?.is_some() {
+        if let Some(visit) = stopped.views.find(url, Mention::Visit)?
+            && !stopped.views.waits_again(url, visit)?
+        {
             self.found(format!("{url} waits, but was visited"));
         }
         Ok(())
@@ -282,7 +284,9 @@ impl Checks<'_, '_> {
                 return;
             }
             failed = match &record {
-                Record::Seed(seed) if seed.sequence > 0 => self.admitted(&seed.url),
+                Record::Seed(seed) if seed.sequence > 0 && !seed.is_again() => {
+                    self.admitted(&seed.url)
+                }
                 Record::Admitted(admitted) => admitted
                     .entries
                     .iter()

@@ -11,6 +11,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rhumb_frontier::Place;
 use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
 use rhumb_store::runs::{RunsError, Snapshot};
 use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
@@ -140,6 +141,29 @@ impl Views {
         Ok(value.and_then(|value| decode_position(&mut Cursor(&value)).ok()))
     }
 
+    /// The place in the queue of a URL's last visit, if that failed and the URL
+    /// does not wait to be visited again.
+    pub fn failed_visit(&self, url: &str) -> Result<Option<Place>, RunsError> {
+        let key = index_key(self.seed, url, Mention::Visit);
+        let value = self.lock().tables.index.get(&key)?;
+        let failed = value.and_then(|value| {
+            let mut cursor = Cursor(&value);
+            let visit = decode_position(&mut cursor).ok()?;
+            Some((visit, decode_place(&mut cursor).ok()?))
+        });
+        let Some((visit, place)) = failed else {
+            return Ok(None);
+        };
+        let waits = self.waits_again(url, visit)?;
+        Ok((!waits).then_some(place))
+    }
+
+    /// Whether a URL was given once more after this visit of it.
+    pub fn waits_again(&self, url: &str, visit: Position) -> Result<bool, RunsError> {
+        let found = self.find(url, Mention::Found)?;
+        Ok(found.is_some_and(|found| Mark::from(found) > Mark::from(visit)))
+    }
+
     pub fn has_seed(&self, url: &str) -> Result<bool, RunsError> {
         Ok(self.lock().tables.seeds.get(url.as_bytes())?.is_some())
     }
@@ -248,7 +272,14 @@ impl Inner {
             }
             Record::Visit(visit) => {
                 self.enter_content(visit, position)?;
-                self.mention(seed, &visit.url, Mention::Visit, position);
+                self.value.clear();
+                encode_position(position, &mut self.value);
+                if visit.outcome.is_worth_another_try() {
+                    put_varint(&mut self.value, visit.priority);
+                    put_varint(&mut self.value, visit.sequence);
+                }
+                let key = index_key(seed, &visit.url, Mention::Visit);
+                self.tables.index.put(&key, &self.value);
                 for link in visit.links.iter().filter(|link| link.fate.is_refusal()) {
                     self.refused(seed, &link.url, position);
                 }
@@ -359,6 +390,14 @@ fn decode_position(cursor: &mut Cursor<'_>) -> Result<Position, Malformed> {
     Ok(Position {
         journal: cursor.varint()? as u16,
         epoch: cursor.varint()? as u32,
+        sequence: cursor.varint()?,
+    })
+}
+
+/// Behind the position of a visit that failed.
+fn decode_place(cursor: &mut Cursor<'_>) -> Result<Place, Malformed> {
+    Ok(Place {
+        priority: cursor.varint()?,
         sequence: cursor.varint()?,
     })
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use rhumb_fetch::{Document, Failure, Truncation};
 use rhumb_frontier::Queued;
 use rhumb_store::runs::RunsError;
-use rhumb_store::{Capture, Outcome, Revisit, Timestamp, Visit, payload_digest};
+use rhumb_store::{Capture, Fact, Outcome, Revisit, Timestamp, Visit, payload_digest};
 use rhumb_url::Url;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -156,6 +156,10 @@ fn read_into(shard: &Shard, visit: &mut Visit, document: &Document) -> Vec<Url> 
     visit.title = reading.title;
     visit.charset = reading.charset;
     visit.links = reading.links;
+    if reading.links_dropped > 0 {
+        let dropped = Fact::number(Fact::LINKS_DROPPED, reading.links_dropped as u64);
+        visit.facts.push(dropped);
+    }
     reading.offered
 }
 

@@ -13,9 +13,6 @@ use crate::http1::{Connection, Http1};
 use crate::stream::Stream;
 use crate::{Failure, FetchConfig, SetupError, tls};
 
-/// More addresses than this are not tried: a name can have thousands.
-const MAX_TRIES: usize = 4;
-
 /// Opens connections; one for each shard.
 pub struct Fetcher {
     http1: Arc<Http1>,
@@ -23,6 +20,9 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
+    /// More addresses than this are not tried: a name can have thousands.
+    pub const MAX_TRIES: usize = 4;
+
     pub fn new(config: FetchConfig) -> Result<Fetcher, SetupError> {
         Ok(Fetcher {
             tls: tls::connector(config.verify_tls)?,
@@ -33,26 +33,26 @@ impl Fetcher {
     /// Try the addresses in turn, a few at most, and give the first that
     /// answers. When none does, the first one's failure is told.
     pub async fn connect(&self, url: &Url, addresses: &[IpAddr]) -> Result<Connection, Failure> {
-        let guard = &self.http1.config.guard;
         let mut failure = None;
-        for address in addresses.iter().take(MAX_TRIES) {
-            if let Err(closed) = guard.check(*address) {
-                failure.get_or_insert(closed);
-                continue;
-            }
-            let remote = SocketAddr::new(*address, url.port());
-            let limit = self.http1.config.connect_timeout;
-            match timeout(limit, self.open(url, remote)).await {
-                Ok(Ok(stream)) => {
-                    return Connection::new(self.http1.clone(), url, stream, remote).await;
-                }
-                // The other addresses have the same certificate.
-                Ok(Err(reason @ Failure::Tls(_))) => return Err(reason),
-                Ok(Err(reason)) => failure.get_or_insert(reason),
-                Err(_elapsed) => failure.get_or_insert(Failure::ConnectTimeout),
+        for address in addresses.iter().take(Fetcher::MAX_TRIES) {
+            match self.connect_to(url, *address).await {
+                Err(reason) if !reason.is_of_one_address() => return Err(reason),
+                Err(reason) => failure.get_or_insert(reason),
+                connected => return connected,
             };
         }
         Err(failure.unwrap_or_else(|| Failure::Connect("there is no address".to_owned())))
+    }
+
+    /// Connect to one address of a URL's name.
+    pub async fn connect_to(&self, url: &Url, address: IpAddr) -> Result<Connection, Failure> {
+        self.http1.config.guard.check(address)?;
+        let remote = SocketAddr::new(address, url.port());
+        let limit = self.http1.config.connect_timeout;
+        let stream = timeout(limit, self.open(url, remote))
+            .await
+            .map_err(|_elapsed| Failure::ConnectTimeout)??;
+        Connection::new(self.http1.clone(), url, stream, remote).await
     }
 
     async fn open(&self, url: &Url, remote: SocketAddr) -> Result<Stream, Failure> {

@@ -14,6 +14,24 @@ use crate::Truncation;
 /// Nobody stacks more codings than this in good faith.
 const MAX_CODINGS: usize = 5;
 
+/// What servers write in that header and what changes nothing.
+const NO_CODINGS: [&[u8]; 11] = [
+    b"",
+    b"identity",
+    b"none",
+    b"utf-8",
+    b"utf8",
+    b"us-ascii",
+    b"iso-8859-1",
+    b"windows-1252",
+    b"7bit",
+    b"8bit",
+    b"binary",
+];
+
+/// The longest part of an unknown name worth repeating.
+const MAX_NAME_SHOWN: usize = 32;
+
 /// How every member of a gzip body begins: magic number, deflate.
 const GZIP_MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
@@ -70,22 +88,42 @@ pub(crate) fn decode(
 /// there), are passed over as browsers do.
 fn codings(headers: &HeaderMap) -> Option<Vec<Coding>> {
     let mut known = Vec::new();
-    for value in headers.get_all(CONTENT_ENCODING) {
-        for name in value.as_bytes().split(|byte| *byte == b',') {
-            let coding = match name.trim_ascii().to_ascii_lowercase().as_slice() {
-                b"gzip" | b"x-gzip" => Coding::Gzip,
-                b"deflate" => Coding::Deflate,
-                b"br" => Coding::Brotli,
-                b"zstd" => Coding::Zstd,
-                _ => continue,
-            };
-            if known.len() == MAX_CODINGS {
-                return None;
-            }
-            known.push(coding);
+    for coding in names(headers).filter_map(coding_of) {
+        if known.len() == MAX_CODINGS {
+            return None;
         }
+        known.push(coding);
     }
     Some(known)
+}
+
+/// A coding that nobody here can take off, if the header names one.
+pub(crate) fn unknown_coding(headers: &HeaderMap) -> Option<String> {
+    let is_unknown = |name: &&[u8]| {
+        coding_of(name).is_none() && !NO_CODINGS.contains(&&*name.to_ascii_lowercase())
+    };
+    let shown = |name: &[u8]| {
+        let shown = &name[..name.len().min(MAX_NAME_SHOWN)];
+        shown.escape_ascii().to_string()
+    };
+    names(headers).find(is_unknown).map(shown)
+}
+
+fn names(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let values = headers.get_all(CONTENT_ENCODING).into_iter();
+    values
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+}
+
+fn coding_of(name: &[u8]) -> Option<Coding> {
+    Some(match name.to_ascii_lowercase().as_slice() {
+        b"gzip" | b"x-gzip" => Coding::Gzip,
+        b"deflate" => Coding::Deflate,
+        b"br" => Coding::Brotli,
+        b"zstd" => Coding::Zstd,
+        _ => return None,
+    })
 }
 
 fn decode_one(coding: Coding, input: &[u8], max: u64) -> (Vec<u8>, Option<Truncation>) {

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use rhumb_url::Url;
 
+use crate::decode::unknown_coding;
+
 /// One response, with the bytes it was made of.
 ///
 /// `payload` and `body` share memory with `wire` wherever no framing and no
@@ -91,6 +93,12 @@ impl Document {
 
     pub fn content_type(&self) -> Option<&str> {
         self.header("content-type")
+    }
+
+    /// A content coding that the header names and that nobody here can take
+    /// off: `body` still has it on.
+    pub fn unknown_coding(&self) -> Option<String> {
+        unknown_coding(&self.headers)
     }
 
     /// Where a redirect leads, as the server wrote it.

@@ -71,6 +71,12 @@ impl Failure {
         }
     }
 
+    /// Whether another address of the name may do better. All of them have
+    /// the same certificate.
+    pub fn is_of_one_address(&self) -> bool {
+        !matches!(self, Failure::Tls(_))
+    }
+
     /// Whether the same request may well succeed at another time.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::lane::LaneId;
@@ -27,6 +27,15 @@ pub enum Seat {
     Later(Duration),
 }
 
+/// A seat that somebody must have before going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// It is the waiter's, for use from this time on.
+    From(Duration),
+    /// The waiter stands in the row.
+    Waits,
+}
+
 #[derive(Default)]
 struct Entry {
     taken: usize,
@@ -34,10 +43,38 @@ struct Entry {
     row: VecDeque<Waiter>,
 }
 
+/// Addresses known before it is looked whether some can be forgotten.
+const FEW: usize = 1024;
+
 pub struct AddressBench {
     per_address: usize,
     delay: Duration,
-    entries: Mutex<HashMap<IpAddr, Entry>>,
+    /// No seat is used before this: addresses may have been asked in the run
+    /// before, and that is not remembered.
+    floor: Duration,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    entries: HashMap<IpAddr, Entry>,
+    /// With so many it is time to forget those that say nothing.
+    sweep_at: usize,
+}
+
+impl Known {
+    fn entry(&mut self, address: IpAddr, now: Duration) -> &mut Entry {
+        if self.entries.len() >= self.sweep_at && !self.entries.contains_key(&address) {
+            self.entries.retain(|_, entry| !entry.says_nothing(now));
+            self.sweep_at = FEW.max(2 * self.entries.len());
+        }
+        self.entries.entry(address).or_default()
+    }
+}
+
+impl Entry {
+    fn says_nothing(&self, now: Duration) -> bool {
+        self.taken == 0 && self.row.is_empty() && self.next_allowed_at <= now
+    }
 }
 
 impl AddressBench {
@@ -45,33 +82,56 @@ impl AddressBench {
         AddressBench {
             per_address: per_address.max(1),
             delay,
-            entries: Mutex::new(HashMap::new()),
+            floor: Duration::ZERO,
+            known: Mutex::new(Known {
+                entries: HashMap::new(),
+                sweep_at: FEW,
+            }),
         }
     }
 
+    /// Begin a run after the crawl has rested so long: no address is asked
+    /// before its delay is over for certain.
+    pub fn resume(&mut self, now: Duration, rested: Duration) {
+        self.floor = now + self.delay.saturating_sub(rested);
+    }
+
     pub fn take(&self, address: IpAddr, waiter: Waiter, now: Duration) -> Seat {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.entry(address).or_default();
+        let mut known = self.lock();
+        let entry = known.entry(address, now);
         if entry.taken >= self.per_address {
             entry.row.push_back(waiter);
             return Seat::Waits;
         }
-        if entry.next_allowed_at > now {
-            return Seat::Later(entry.next_allowed_at);
+        match self.earliest(entry) {
+            at if at > now => Seat::Later(at),
+            _ => {
+                self.sit_down(entry, now);
+                Seat::Taken
+            }
         }
-        entry.taken += 1;
-        entry.next_allowed_at = now + self.delay;
-        Seat::Taken
+    }
+
+    /// Take the next seat, though it be for later.
+    pub fn reserve(&self, address: IpAddr, waiter: Waiter, now: Duration) -> Reserved {
+        let mut known = self.lock();
+        let entry = known.entry(address, now);
+        if entry.taken >= self.per_address {
+            entry.row.push_back(waiter);
+            return Reserved::Waits;
+        }
+        let from = self.earliest(entry).max(now);
+        self.sit_down(entry, from);
+        Reserved::From(from)
     }
 
     /// Take a seat only if one is free at once; nobody is put into the row.
     pub fn try_take(&self, address: IpAddr, now: Duration) -> bool {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.entry(address).or_default();
-        let free = entry.taken < self.per_address && entry.next_allowed_at <= now;
+        let mut known = self.lock();
+        let entry = known.entry(address, now);
+        let free = entry.taken < self.per_address && self.earliest(entry) <= now;
         if free {
-            entry.taken += 1;
-            entry.next_allowed_at = now + self.delay;
+            self.sit_down(entry, now);
         }
         free
     }
@@ -80,17 +140,30 @@ impl AddressBench {
     /// for use from the time beside it on.
     #[must_use]
     pub fn put_back(&self, address: IpAddr, now: Duration) -> Option<(Waiter, Duration)> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.get_mut(&address)?;
-        entry.next_allowed_at = now + self.delay;
+        let mut known = self.lock();
+        let entry = known.entries.get_mut(&address)?;
+        entry.next_allowed_at = entry.next_allowed_at.max(now + self.delay);
         if let Some(waiter) = entry.row.pop_front() {
             return Some((waiter, entry.next_allowed_at));
         }
         entry.taken = entry.taken.saturating_sub(1);
-        if entry.taken == 0 && self.delay.is_zero() {
-            entries.remove(&address);
+        if entry.says_nothing(now) {
+            known.entries.remove(&address);
         }
         None
+    }
+
+    fn earliest(&self, entry: &Entry) -> Duration {
+        entry.next_allowed_at.max(self.floor)
+    }
+
+    fn sit_down(&self, entry: &mut Entry, from: Duration) {
+        entry.taken += 1;
+        entry.next_allowed_at = from + self.delay;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,6 +192,22 @@ mod tests {
     }
 
     #[test]
+    fn reserved_seats_follow_one_another() {
+        let bench = AddressBench::new(2, Duration::from_secs(2));
+        let address = IpAddr::from([127, 1, 2, 3]);
+        let waiter = |n| Waiter {
+            shard: 0,
+            lane: LaneId(n),
+        };
+        let at = Duration::from_secs;
+        let reserve = |n| bench.reserve(address, waiter(n), at(1));
+        assert_eq!(reserve(1), Reserved::From(at(1)));
+        assert_eq!(reserve(2), Reserved::From(at(3)));
+        assert_eq!(reserve(3), Reserved::Waits);
+        assert_eq!(bench.put_back(address, at(4)), Some((waiter(3), at(6))));
+    }
+
+    #[test]
     fn an_address_rests_between_visits() {
         let bench = AddressBench::new(2, Duration::from_secs(2));
         let address = IpAddr::from([127, 1, 2, 3]);
@@ -135,5 +224,50 @@ mod tests {
         assert_eq!(bench.take(address, waiter, at(5)), Seat::Taken);
         assert_eq!(bench.take(address, waiter, at(9)), Seat::Waits);
         assert_eq!(bench.put_back(address, at(9)), Some((waiter, at(11))));
+    }
+
+    #[test]
+    fn after_a_start_no_address_is_asked_before_its_delay_is_over() {
+        let at = Duration::from_secs;
+        let waiter = Waiter {
+            shard: 0,
+            lane: LaneId(1),
+        };
+        for (rested, first) in [(0, 15), (3, 12), (60, 10)] {
+            let mut bench = AddressBench::new(2, at(5));
+            bench.resume(at(10), at(rested));
+            let [a, b] = [3, 4].map(|n| IpAddr::from([127, 1, 2, n]));
+            if first > 10 {
+                assert_eq!(bench.take(a, waiter, at(10)), Seat::Later(at(first)));
+                assert!(!bench.try_take(b, at(first - 1)));
+            }
+            assert_eq!(bench.take(a, waiter, at(first)), Seat::Taken);
+            assert!(bench.try_take(b, at(first)));
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_is_forgotten() {
+        let bench = AddressBench::new(1, Duration::from_secs(1));
+        let waiter = Waiter {
+            shard: 0,
+            lane: LaneId(1),
+        };
+        let address = |n: u64| IpAddr::from((n as u32).to_be_bytes());
+        let kept = address(u64::from(u32::MAX));
+        assert_eq!(bench.take(kept, waiter, Duration::ZERO), Seat::Taken);
+        assert_eq!(bench.take(kept, waiter, Duration::ZERO), Seat::Waits);
+        for n in 0..100_000 {
+            // A hundred addresses a second, each in use for a moment.
+            let now = Duration::from_millis(10 * n);
+            assert!(bench.try_take(address(n), now));
+            assert_eq!(bench.put_back(address(n), now), None);
+            assert!(bench.lock().entries.len() <= 2 * FEW);
+        }
+        let end = Duration::from_secs(2000);
+        assert!(
+            bench.put_back(kept, end).is_some(),
+            "a waiter is remembered"
+        );
     }
 }

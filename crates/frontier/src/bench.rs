@@ -172,6 +172,20 @@ impl Frontier {
         }
     }
 
+    /// A lane is visited again as if nothing of it had failed.
+    pub(crate) fn reopen(&mut self, id: LaneId) -> Result<(), RunsError> {
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.failures = 0;
+            lane.given_up.clear();
+            self.save_row(id);
+        } else if let Some(mut row) = self.rows.lane(id)? {
+            row.failures = 0;
+            row.given_up.clear();
+            self.rows.put_lane(id, &row);
+        }
+        Ok(())
+    }
+
     /// Why nothing of a lane at hand is visited any more.
     pub fn given_up(&self, lane: LaneId) -> Option<&str> {
         let reason = &self.lanes.get(&lane)?.given_up;

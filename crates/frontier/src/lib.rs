@@ -20,10 +20,10 @@ mod rows;
 mod timing;
 mod waiting;
 
-pub use address::{AddressBench, Seat, Waiter};
+pub use address::{AddressBench, Reserved, Seat, Waiter};
 pub use frontier::{Frontier, FrontierCounts, Limits};
 pub use hasher::ByFingerprint;
 pub use lane::{LaneId, Place, Queued};
 pub use order::Order;
-pub use rows::{HostRows, LaneRow, RobotsRow};
+pub use rows::{HostRows, LaneRow, RobotsRow, RobotsTries};
 pub use timing::{Pace, Turn};

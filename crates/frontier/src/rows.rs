@@ -31,6 +31,22 @@ pub struct RobotsRow {
     pub body: Vec<u8>,
 }
 
+/// How far asking for an origin's robots.txt has come while it is not had.
+/// Here and not in memory alone, because whoever forgets how often it asked
+/// asks for ever.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RobotsTries {
+    /// The run that asked last, and when it did.
+    pub epoch: u32,
+    pub time: Timestamp,
+    /// Times in a row that it could not be had, and why the last time.
+    pub failures: u32,
+    pub why: String,
+    /// Where the last answer led, and how many in a row have led elsewhere.
+    pub leads_to: String,
+    pub hops: u32,
+}
+
 pub struct HostRows {
     table: Box<dyn Table>,
     value: Vec<u8>,
@@ -40,6 +56,12 @@ fn robots_key(lane: LaneId, origin: u64) -> [u8; 16] {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&lane.0.to_be_bytes());
     key[8..].copy_from_slice(&origin.to_be_bytes());
+    key
+}
+
+fn tries_key(lane: LaneId, origin: u64) -> [u8; 17] {
+    let mut key = [0; 17];
+    key[..16].copy_from_slice(&robots_key(lane, origin));
     key
 }
 
@@ -68,10 +90,37 @@ impl HostRows {
         Ok(row.and_then(|row| RobotsRow::decode(&row).ok()))
     }
 
-    pub fn put_robots(&mut self, lane: LaneId, origin: u64, row: &RobotsRow) {
+    /// A robots.txt is had: what was tried for it does not count any more.
+    pub fn put_robots(
+        &mut self,
+        lane: LaneId,
+        origin: u64,
+        row: &RobotsRow,
+    ) -> Result<(), RunsError> {
         self.value.clear();
         row.encode(&mut self.value);
         self.table.put(&robots_key(lane, origin), &self.value);
+        self.forget_tries(lane, origin)
+    }
+
+    pub fn tries(&self, lane: LaneId, origin: u64) -> Result<Option<RobotsTries>, RunsError> {
+        let row = self.table.get(&tries_key(lane, origin))?;
+        Ok(row.and_then(|row| RobotsTries::decode(&row).ok()))
+    }
+
+    pub fn put_tries(&mut self, lane: LaneId, origin: u64, tries: &RobotsTries) {
+        self.value.clear();
+        tries.encode(&mut self.value);
+        self.table.put(&tries_key(lane, origin), &self.value);
+    }
+
+    pub fn forget_tries(&mut self, lane: LaneId, origin: u64) -> Result<(), RunsError> {
+        let key = tries_key(lane, origin);
+        // Most have none, and a removal takes room too.
+        if self.table.get(&key)?.is_some() {
+            self.table.remove(&key);
+        }
+        Ok(())
     }
 
     /// Read everything that is on disk.
@@ -114,6 +163,35 @@ impl LaneRow {
             Ok(true)
         })?;
         Ok(row)
+    }
+}
+
+impl RobotsTries {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut fields = Fields(out);
+        fields.number(1, u64::from(self.epoch));
+        fields.number(2, self.time.0);
+        fields.number(3, u64::from(self.failures));
+        fields.text(4, &self.why);
+        fields.text(5, &self.leads_to);
+        fields.number(6, u64::from(self.hops));
+    }
+
+    fn decode(bytes: &[u8]) -> Result<RobotsTries, Malformed> {
+        let mut tries = RobotsTries::default();
+        read_fields(bytes, |field, value| {
+            match field {
+                1 => tries.epoch = value.number()? as u32,
+                2 => tries.time = Timestamp(value.number()?),
+                3 => tries.failures = value.number()? as u32,
+                4 => tries.why = value.text()?,
+                5 => tries.leads_to = value.text()?,
+                6 => tries.hops = value.number()? as u32,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(tries)
     }
 }
 

@@ -236,7 +236,9 @@ impl Frontier {
         let Some(entry) = self.lanes.get_mut(&lane) else {
             return false;
         };
-        let wanted = entry.waits_for_address && !entry.is_empty();
+        // Several turns of a lane may have waited: it needs one seat.
+        let needs_one = !entry.is_empty() && entry.seat.is_none();
+        let wanted = entry.waits_for_address && needs_one;
         entry.waits_for_address = false;
         if wanted {
             entry.seat = Some(seat);

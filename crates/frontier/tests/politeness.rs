@@ -1,6 +1,7 @@
 //! Politeness proved without sleeping: simulated time, every rule at once.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -362,4 +363,58 @@ fn what_the_journal_says_of_a_slow_answer_is_heeded() {
     frontier.resume(millis(2100), millis(100));
     assert!(frontier.take(millis(3999)).unwrap().is_none());
     assert!(frontier.take(millis(4000)).unwrap().is_some());
+}
+
+/// Each of its turns has waited, but a lane has room for one seat: a second
+/// must go to others, or nobody would ever give it up.
+#[test]
+fn a_lane_takes_one_seat_however_many_of_its_turns_waited() {
+    let mut frontier = frontier(Order::Bfs, 2, Duration::ZERO);
+    admit(&mut frontier, item(1, 1, 0));
+    admit(&mut frontier, item(1, 2, 0));
+    let (one, two) = (frontier.take(millis(0)), frontier.take(millis(0)));
+    let seat = IpAddr::from([127, 0, 0, 1]);
+    frontier.wait_for_address(one.unwrap().unwrap());
+    assert!(frontier.wake(LaneId(1), seat, millis(0)));
+    frontier.wait_for_address(two.unwrap().unwrap());
+    assert!(!frontier.wake(LaneId(1), seat, millis(0)));
+    let turn = frontier.take(millis(0)).unwrap().unwrap();
+    assert_eq!(turn.seat, Some(seat));
+}
+
+#[test]
+fn a_host_that_was_given_up_is_open_again_with_a_url_to_be_tried_again() {
+    for case in ["at hand", "on disk", "visit dropped by compaction"] {
+        let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
+        admit(&mut frontier, item(1, 1, 0));
+        let former = frontier.order().place(0, frontier.counts().sequence);
+        if case == "visit dropped by compaction" {
+            let given_up = Some("no answer");
+            frontier.restore_row(LaneId(1), None, given_up).unwrap();
+        } else {
+            let turn = frontier.take(millis(0)).unwrap().unwrap();
+            let failed = frontier.pop(&turn).unwrap().unwrap();
+            assert_eq!(failed.place, former);
+            frontier.note_failure(LaneId(1), true);
+            frontier.give_up(LaneId(1), "no answer");
+            frontier.finish(&failed.key);
+            frontier.put_back(turn, millis(0), Duration::ZERO);
+        }
+        if case == "on disk" {
+            assert!(frontier.take(millis(1)).unwrap().is_none());
+            assert_eq!(frontier.on_bench(), 0);
+        }
+        let mut again = item(1, 1, 0);
+        let sequence = frontier.reserve(1);
+        again.place = frontier.order().place(0, sequence);
+        let place = again.place;
+        frontier.admit_again(again, former, 0).unwrap();
+        assert_eq!(frontier.counts().entries, 1, "{case}");
+        let turn = frontier.take(millis(2)).unwrap().unwrap();
+        assert_eq!(frontier.given_up(LaneId(1)), None, "{case}");
+        let popped = frontier.pop(&turn).unwrap().unwrap();
+        assert_eq!(popped.place, place, "{case}");
+        assert!(frontier.pop(&turn).unwrap().is_none(), "{case}");
+        assert_eq!(frontier.note_failure(LaneId(1), true), 1, "{case}");
+    }
 }

@@ -302,7 +302,8 @@ impl<'a> Reader<'a, '_> {
         };
         let name = self.value(Attribute::Name).unwrap_or_default();
         let name = name.trim_ascii();
-        if name.eq_ignore_ascii_case("robots") {
+        let to_us = !name.is_empty() && name.eq_ignore_ascii_case(&self.options.agent);
+        if to_us || name.eq_ignore_ascii_case("robots") {
             if self.document.meta_robots.len() < MAX_META_ROBOTS {
                 let value = collapsed(&content, MAX_META_ROBOTS_VALUE);
                 self.document.meta_robots.push(value);

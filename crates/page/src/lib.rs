@@ -69,6 +69,9 @@ pub struct Options {
     pub max_anchor: usize,
     /// Bytes of the page's text.
     pub max_text: usize,
+    /// The name of our agent: a meta tag of this name speaks to us as
+    /// `robots` does to everyone.
+    pub agent: String,
 }
 
 impl Default for Options {
@@ -79,6 +82,7 @@ impl Default for Options {
             max_links: 10_000,
             max_anchor: 256,
             max_text: 1 << 20,
+            agent: String::new(),
         }
     }
 }
@@ -93,7 +97,8 @@ pub struct Page {
     /// What relative links were resolved against.
     pub base: Url,
     pub canonical: Option<Url>,
-    /// The `content` of each `<meta name=robots>`.
+    /// The `content` of each `<meta name=robots>`, and of those with the name
+    /// of our agent.
     pub meta_robots: Vec<String>,
     pub description: Option<String>,
     /// `<html lang>`

@@ -23,7 +23,9 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Url(Url),
-    /// The crawl cannot hold it. `text` is the beginning of what the page had.
+    /// The crawl cannot hold it. `text` is the beginning of what the page had,
+    /// and of a URL that is too long what stands for it
+    /// ([`Url::stand_in`](rhumb_url::Url::stand_in)).
     Refused {
         text: String,
         why: Refusal,

@@ -28,6 +28,12 @@ impl<'a> Resolver<'a> {
     pub(crate) fn resolve(&self, reference: &str) -> Target {
         match self.join(reference) {
             Ok(url) => Target::Url(url),
+            Err(why @ Refusal::TooLong { .. }) => Target::Refused {
+                text: self
+                    .base
+                    .stand_in(&with_encoded_query(reference, self.encoding)),
+                why,
+            },
             Err(why) => {
                 let end = reference.floor_char_boundary(KEPT_OF_REFUSED);
                 Target::Refused {

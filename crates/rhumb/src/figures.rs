@@ -27,6 +27,14 @@ pub fn by_kind(kinds: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
+/// What is said of links that were left out, behind the others.
+pub fn beyond_max_links(dropped: u64) -> String {
+    match dropped {
+        0 => String::new(),
+        dropped => format!("; {} more beyond max_links", count(dropped)),
+    }
+}
+
 /// `1.5 MiB`
 pub fn bytes(n: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];

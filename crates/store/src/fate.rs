@@ -136,6 +136,13 @@ impl Outcome {
             _ => State::Refused,
         }
     }
+
+    /// Whether asking once more may bring a page: the visit failed, or was not
+    /// made because its host had.
+    pub fn is_worth_another_try(self) -> bool {
+        let of_host = matches!(self, Outcome::RobotsUnreachable | Outcome::HostGivenUp);
+        of_host || self.state() == State::Failed
+    }
 }
 
 impl Fate {

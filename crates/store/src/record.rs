@@ -44,7 +44,19 @@ pub struct Seed {
     pub sequence: u64,
     /// The code of the order it was queued by.
     pub order: u8,
+    /// The place in the queue of its visit before, which failed: it is to be
+    /// visited again, and its host is open again. The sequence is 0 where
+    /// there was none.
+    pub former_priority: u64,
+    pub former_sequence: u64,
     pub unknown: Unknown,
+}
+
+impl Seed {
+    /// It had been visited in vain, and is to be visited again.
+    pub fn is_again(&self) -> bool {
+        self.former_sequence > 0
+    }
 }
 
 /// Something that holds for a whole host.
@@ -64,6 +76,8 @@ pub struct HostEvent {
     pub body: Vec<u8>,
     /// Bytes received for it.
     pub bytes: u64,
+    /// Times in a row that the robots.txt could not be had, this one included.
+    pub failures: u32,
     pub unknown: Unknown,
 }
 
@@ -123,6 +137,8 @@ impl Record {
                 fields.number(2, r.time.0);
                 fields.number(3, r.sequence);
                 fields.number(4, u64::from(r.order));
+                fields.number(5, r.former_priority);
+                fields.number(6, r.former_sequence);
                 fields.unknown(&r.unknown);
             }
             Record::Visit(visit) => visit.encode(out),
@@ -136,6 +152,7 @@ impl Record {
                 fields.number(6, u64::from(r.status));
                 fields.bytes(7, &r.body);
                 fields.number(8, r.bytes);
+                fields.number(9, u64::from(r.failures));
                 fields.unknown(&r.unknown);
             }
             Record::Control(control) => control.encode(out),
@@ -215,6 +232,8 @@ fn decode_seed(bytes: &[u8]) -> Result<Seed, Malformed> {
             2 => record.time = Timestamp(value.number()?),
             3 => record.sequence = value.number()?,
             4 => record.order = value.number()? as u8,
+            5 => record.former_priority = value.number()?,
+            6 => record.former_sequence = value.number()?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -234,6 +253,7 @@ fn decode_host_event(bytes: &[u8]) -> Result<HostEvent, Malformed> {
             6 => record.status = value.number()? as u16,
             7 => record.body = value.bytes()?.to_vec(),
             8 => record.bytes = value.number()?,
+            9 => record.failures = value.number()? as u32,
             _ => return Ok(false),
         }
         Ok(true)
@@ -278,6 +298,9 @@ mod tests {
             Record::Visit(Box::new(visit)),
             Record::Seed(Seed {
                 url: "http://a.test/".into(),
+                sequence: 9,
+                former_priority: 3,
+                former_sequence: 7,
                 ..Seed::default()
             }),
             Record::Admitted(Admitted {

@@ -37,6 +37,18 @@ pub struct Fact {
     pub value: FactValue,
 }
 
+impl Fact {
+    /// How many links the page had beyond those that are recorded.
+    pub const LINKS_DROPPED: &str = "links_dropped";
+
+    pub fn number(name: &str, value: u64) -> Fact {
+        Fact {
+            name: name.to_owned(),
+            value: FactValue::Number(value),
+        }
+    }
+}
+
 /// A link as it was found, with the fate that the finder can know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkRecord {
@@ -145,6 +157,15 @@ impl Visit {
             links: Vec::new(),
             links_of: None,
             unknown: Unknown::default(),
+        }
+    }
+
+    /// A fact that is a number; 0 if there is none of this name.
+    pub fn number(&self, name: &str) -> u64 {
+        let fact = self.facts.iter().find(|fact| fact.name == name);
+        match fact.map(|fact| &fact.value) {
+            Some(FactValue::Number(number)) => *number,
+            _ => 0,
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::cell::OnceCell;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::Url;
+use crate::normal::Parts;
 use crate::plain;
 use crate::refusal::{Refusal, foreign_scheme};
 
@@ -10,6 +13,9 @@ use crate::refusal::{Refusal, foreign_scheme};
 /// fragment. Dot segments and escapes can shorten a reference, but not
 /// everything that could become short is worth the work.
 const MAX_REFERENCE: usize = 8 * Url::MAX_LENGTH;
+
+/// Bytes of a URL that is too long that its stand-in begins with.
+const STAND_IN_SHOWS: usize = 200;
 
 /// A URL that many references are resolved against. Plain references never
 /// reach the full parser, and the base is parsed for it at most once.
@@ -79,6 +85,10 @@ impl<'a> Base<'a> {
     }
 
     fn join_any(&self, reference: &str) -> Result<Url, Refusal> {
+        Url::from_whatwg(&self.join_whatwg(reference)?)
+    }
+
+    fn join_whatwg(&self, reference: &str) -> Result<url::Url, Refusal> {
         check_before_parsing(reference)?;
         let base = match self.whatwg.get() {
             Some(base) => base,
@@ -87,8 +97,56 @@ impl<'a> Base<'a> {
                 self.whatwg.get_or_init(|| parsed)
             }
         };
-        Url::from_whatwg(&base.join(reference)?)
+        Ok(base.join(reference)?)
     }
+
+    /// What stands for the target of a reference that was refused for its
+    /// length: the same as [`Url::stand_in`] gives for the whole URL.
+    pub fn stand_in(&self, reference: &str) -> String {
+        let reference = without_fragment(reference);
+        let whole = self.join_whatwg(reference);
+        let normal = whole.and_then(|url| Ok(Parts::of(&url)?.text()));
+        shorten(&normal.unwrap_or_else(|_| self.put_together(reference)))
+    }
+
+    /// The URL of a reference that is too long even to be parsed.
+    fn put_together(&self, reference: &str) -> String {
+        let text = self.url.as_str();
+        let before = match reference.as_bytes() {
+            [b'/', b'/', ..] => &text[..self.url.scheme().as_str().len() + 1],
+            [b'/', ..] => self.url.origin(),
+            [b'?', ..] => &text[..self.path_end],
+            _ if is_absolute(reference) => "",
+            _ => &text[..self.folder_end],
+        };
+        format!("{before}{reference}")
+    }
+}
+
+impl Url {
+    /// What stands in the records of a crawl for a URL that is too long for
+    /// it: the beginning, the length, and a fingerprint of the whole. However
+    /// a page writes the URL, it is the same.
+    pub fn stand_in(text: &str) -> String {
+        let text = without_fragment(text);
+        let whole = check_before_parsing(text).and_then(|()| Ok(url::Url::parse(text)?));
+        let normal = whole.and_then(|url| Ok(Parts::of(&url)?.text()));
+        shorten(normal.as_deref().unwrap_or(text))
+    }
+}
+
+fn is_absolute(reference: &str) -> bool {
+    let schemes = ["http://", "https://"];
+    schemes.iter().any(|scheme| {
+        let start = reference.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
+}
+
+fn shorten(url: &str) -> String {
+    let shown = &url[..url.floor_char_boundary(STAND_IN_SHOWS)];
+    let print = xxh3_64(url.as_bytes());
+    format!("{shown}…({}-bytes-{print:016x})", url.len())
 }
 
 /// Bring an absolute URL into normal form.
@@ -223,6 +281,31 @@ mod tests {
             panic!("a scheme was expected");
         };
         assert!(shown.len() <= 32);
+    }
+
+    #[test]
+    fn a_url_that_is_too_long_has_one_stand_in_however_it_is_written() {
+        let base = Url::parse("http://a.example/folder/page?q").expect("a URL");
+        let base = Base::new(&base);
+        for length in [Url::MAX_LENGTH, MAX_REFERENCE, 10 * MAX_REFERENCE] {
+            let long = "x".repeat(length);
+            let stands = Url::stand_in(&format!("http://a.example/folder/{long}"));
+            assert!(stands.len() < 300, "{stands}");
+            for reference in [
+                long.clone(),
+                format!(" {long}#part"),
+                format!("/folder/{long}"),
+                format!("//a.example/folder/{long}"),
+                format!("http://a.example/folder/{long}"),
+            ] {
+                assert!(base.join(&reference).is_err());
+                assert_eq!(base.stand_in(&reference), stands);
+            }
+            assert_ne!(base.stand_in(&format!("{long}y")), stands);
+        }
+        let long = "x".repeat(Url::MAX_LENGTH);
+        let stands = Url::stand_in(&format!("HTTP://A.example:80/z/../%7e{long}"));
+        assert_eq!(base.stand_in(&format!("../~{long}")), stands);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The normal form of a URL. `README.md` says what it does and does not do.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::base::{self, Base};
@@ -79,32 +80,10 @@ impl Url {
     }
 
     pub(crate) fn from_whatwg(url: &url::Url) -> Result<Url, Refusal> {
-        let scheme = match url.scheme() {
-            "http" => Scheme::Http,
-            "https" => Scheme::Https,
-            other => return Err(Refusal::Scheme(other.to_owned())),
-        };
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::Credentials);
-        }
-        let name = url.host_str().ok_or(Refusal::NoHost)?;
-        check_name(name)?;
-        let rest = &url.as_str()[scheme.as_str().len() + 3..];
-        let end = url.fragment().map_or(rest.len(), |fragment| {
-            rest.len().saturating_sub(fragment.len() + 1)
-        });
-        let (authority, target) = rest[..end]
-            .find('/')
-            .map_or((&rest[..end], "/"), |at| rest[..end].split_at(at));
-        let respelt = percent::normal(target);
-        Url::assemble(
-            scheme,
-            authority,
-            name.len(),
-            url.port().unwrap_or(scheme.default_port()),
-            [respelt.as_deref().unwrap_or(target), ""],
-        )
-        .ok_or(TOO_LONG)
+        let parts = Parts::of(url)?;
+        let target = [&*parts.target, ""];
+        let Parts { scheme, port, .. } = parts;
+        Url::assemble(scheme, parts.authority, parts.name_len, port, target).ok_or(TOO_LONG)
     }
 
     /// Put normal parts together; `None` when they are too long. The target is
@@ -213,6 +192,49 @@ impl Url {
     /// The registered domain this URL belongs to (or its address).
     pub fn site(&self) -> &str {
         site_of(self.name())
+    }
+}
+
+/// The parts of a URL's normal form, however long they are.
+pub(crate) struct Parts<'a> {
+    scheme: Scheme,
+    authority: &'a str,
+    name_len: usize,
+    port: u16,
+    target: Cow<'a, str>,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(url: &'a url::Url) -> Result<Parts<'a>, Refusal> {
+        let scheme = match url.scheme() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            other => return Err(Refusal::Scheme(other.to_owned())),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refusal::Credentials);
+        }
+        let name = url.host_str().ok_or(Refusal::NoHost)?;
+        check_name(name)?;
+        let rest = &url.as_str()[scheme.as_str().len() + 3..];
+        let end = url.fragment().map_or(rest.len(), |fragment| {
+            rest.len().saturating_sub(fragment.len() + 1)
+        });
+        let (authority, target) = rest[..end]
+            .find('/')
+            .map_or((&rest[..end], "/"), |at| rest[..end].split_at(at));
+        Ok(Parts {
+            scheme,
+            authority,
+            name_len: name.len(),
+            port: url.port().unwrap_or(scheme.default_port()),
+            target: percent::normal(target).map_or(Cow::Borrowed(target), Cow::Owned),
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let (scheme, authority) = (self.scheme.as_str(), self.authority);
+        format!("{scheme}://{authority}{}", self.target)
     }
 }
 

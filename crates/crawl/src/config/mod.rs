@@ -100,12 +100,12 @@ settings! {
         max_rate: Limit = Limit(None), "Requests in a second, over all hosts.";
         max_bandwidth: SizeLimit = SizeLimit(None), "Bytes received in a second, over all hosts: requests wait while more has come.";
         max_crawl_delay: Duration = Duration::from_secs(60), "A longer Crawl-delay in robots.txt is cut to this.";
-        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt. The public web is not visited without a URL or mail address in it where you can be reached.";
+        agent: String = concat!("rhumb/", env!("CARGO_PKG_VERSION")).to_owned(), "User-Agent header; its first word is the name looked up in robots.txt and robots meta tags. The public web is not visited without a URL or mail address in it where you can be reached.";
         robots_ttl: Duration = Duration::from_secs(86_400), "A robots.txt older than this is fetched again; one younger than a minute and twice the longest delay never is.";
         robots_cache: usize = 1 << 18, "Hosts whose robots.txt is kept in memory.";
         retries: usize = 2, "How often a visit that failed on the way (no connection, time-out) is tried again.";
         retry_delay: Duration = Duration::from_secs(1), "Pause before the first retry; it doubles each time.";
-        host_failures: usize = 20, "A host is given up after this many failures in a row.";
+        host_failures: usize = 20, "A host is given up after this many failures in a row, until a seed that failed there is given again.";
     }
     "Size and speed" {
         threads: usize = default_threads(), "Shards: threads that each crawl their own share of the sites.";
@@ -115,7 +115,7 @@ settings! {
         max_body: Size = Size(10 << 20), "A document that states a greater length is not downloaded; one that turns out longer is cut, and marked. Of one that is longer once decoded this much is read.";
         max_header: Size = Size(64 << 10), "A longer response header fails the visit.";
         max_headers: usize = 512, "A response header of more fields than this fails the visit; 16,384 at the most.";
-        max_links: usize = 10_000, "Links taken from one page.";
+        max_links: usize = 10_000, "Links taken from one page; of the rest only the number is recorded.";
         max_anchor: usize = 512, "Bytes of anchor text kept per link.";
         document_memory: Size = Size(256 << 20), "Memory for documents of more than 64 KiB, over all shards; while they come in they are in files, and wait there for room.";
         exchange_batches: usize = 1024, "Link messages that may wait between two shards; beyond that the receiver reads the sender's journal.";

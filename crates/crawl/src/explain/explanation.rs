@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rhumb_page::LinkKind;
-use rhumb_store::{Fate, HostEvent, LinkRecord, Position, Record, Visit};
+use rhumb_store::{Fact, Fate, HostEvent, LinkRecord, Position, Record, Visit};
 use rhumb_url::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Loader};
 use crate::judge::refusal;
+use crate::manifest::Mark;
 use crate::socket::{Answer, Question, ask};
 use crate::takedowns::Takedown;
 
@@ -37,6 +38,13 @@ pub struct Explanation {
     /// The takedown it is under, or was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<ForgottenFact>,
+    /// Its last visit failed, and it was given as a seed again since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_again: bool,
+    #[serde(skip)]
+    given_again: Option<Mark>,
+    #[serde(skip)]
+    visited: Option<Mark>,
 }
 
 /// The journal does not say which URLs were forgotten, only what was named.
@@ -97,6 +105,9 @@ pub struct VisitFact {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub truncated: String,
     pub links: usize,
+    /// Links beyond `max_links`, of which nothing else is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links_dropped: u64,
     /// Where a redirect leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<RedirectFact>,
@@ -142,6 +153,9 @@ impl Explanation {
             links_by_fate: BTreeMap::new(),
             host: Vec::new(),
             forgotten: None,
+            waits_again: false,
+            given_again: None,
+            visited: None,
         }
     }
 
@@ -155,6 +169,9 @@ impl Explanation {
     pub(super) fn note(&mut self, position: Position, record: Record) {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
+                if seed.is_again() {
+                    self.given_again = self.given_again.max(Some(position.into()));
+                }
                 self.seed.get_or_insert(SeedFact {
                     time: seed.time.to_string(),
                 });
@@ -173,11 +190,13 @@ impl Explanation {
             Record::Visit(visit) => self.note_visit(position, &visit),
             _ => {}
         }
+        self.waits_again = self.given_again > self.visited;
     }
 
     fn note_visit(&mut self, position: Position, visit: &Visit) {
         if visit.url == self.url {
             self.visits.push(visit_fact(position, visit));
+            self.visited = self.visited.max(Some(position.into()));
         }
         self.note_links(visit);
     }
@@ -220,7 +239,8 @@ impl Explanation {
 
     /// From the facts to the state and its reason.
     pub(super) fn conclude(&mut self, dir: &Path) {
-        let (state, reason) = if let Some(visit) = self.visits.last() {
+        let last = self.visits.last().filter(|_| !self.waits_again);
+        let (state, reason) = if let Some(visit) = last {
             let outcome = rhumb_store::Outcome::ALL
                 .iter()
                 .find(|o| o.to_string() == visit.outcome);
@@ -308,6 +328,10 @@ fn with_rule(fate: &str, config: Option<&Config>) -> String {
     }
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 fn redirect_fact(link: &LinkRecord) -> Option<RedirectFact> {
     (link.kind == LinkKind::Redirect.code()).then(|| RedirectFact {
         to: link.url.clone(),
@@ -335,6 +359,7 @@ fn visit_fact(position: Position, visit: &Visit) -> VisitFact {
         duplicate_of: visit.duplicate_of.clone(),
         truncated: visit.truncated.clone(),
         links: visit.links.len() + visit.links_repeated as usize,
+        links_dropped: visit.number(Fact::LINKS_DROPPED),
         redirect: visit.links.iter().find_map(redirect_fact),
         archive: visit
             .extents

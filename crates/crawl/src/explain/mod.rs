@@ -53,6 +53,17 @@ impl Explainer {
                 }
                 Ok(explanation)
             }
+            Err(why @ Refusal::TooLong { .. }) => {
+                // Pages write it in many ways; one text stands for all.
+                for text in stand_ins(typed) {
+                    let mut explanation = look_up(&text)?;
+                    if !explanation.is_unseen() {
+                        explanation.name_refusal(&why);
+                        return Ok(Ok(explanation));
+                    }
+                }
+                Err(why)
+            }
             Err(why) => Err(why),
         };
         let mut as_written = look_up(typed)?;
@@ -155,6 +166,21 @@ impl Explainer {
         explanation.links.truncate(LINKS_TOLD);
         explanation.conclude(&self.dir);
         Ok(explanation)
+    }
+}
+
+/// What may stand in the journal for a URL that is too long, as a person types
+/// it: with a scheme or without.
+fn stand_ins(typed: &str) -> Vec<String> {
+    let typed = typed.trim();
+    match typed.contains("://") {
+        true => vec![Url::stand_in(typed)],
+        false => {
+            let bare = typed.trim_start_matches('/');
+            let schemes = ["https", "http"].iter();
+            let urls = schemes.map(|scheme| Url::stand_in(&format!("{scheme}://{bare}")));
+            urls.collect()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rhumb_store::runs::RunsError;
 use rhumb_store::{CrawlDirectory, Positions};
 use rhumb_url::Url;
 
@@ -18,7 +19,7 @@ use crate::control::Ending;
 use crate::door::{Door, Message, Piece, Wanted};
 use crate::explain::facts;
 use crate::handle::Handle;
-use crate::views::Mention;
+use crate::views::{Mention, Views};
 
 /// A longer path cannot be a socket's on every system we run on.
 const MAX_SOCKET_PATH: usize = 100;
@@ -259,12 +260,18 @@ fn add(handle: &Handle, seed: &str) -> Result<bool, String> {
     if let Some(why) = handle.shared().refuses_seed(&url) {
         return Err(why);
     }
-    let found = handle.shared().views.find(url.as_str(), Mention::Found);
-    let known = found.map_err(|error| error.to_string())?.is_some();
+    let views = &handle.shared().views;
+    let known = is_known(views, &url).map_err(|error| error.to_string())?;
     match handle.add_seed(url) {
         true => Ok(known),
         false => Err("the crawl is ending; give it to the next run".to_owned()),
     }
+}
+
+/// One whose visit failed is as good as new: it is visited again.
+fn is_known(views: &Views, url: &Url) -> Result<bool, RunsError> {
+    let found = views.find(url.as_str(), Mention::Found)?.is_some();
+    Ok(found && views.failed_visit(url.as_str())?.is_none())
 }
 
 fn write_line(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

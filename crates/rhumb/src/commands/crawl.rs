@@ -7,17 +7,21 @@ use std::sync::{Arc, OnceLock};
 
 use rhumb_crawl::{
     Config, Crawl, CrawlError, Ending, Handle, Reach, SeedSource, Seeds, Summary, dns_config,
+    list_urls,
 };
-use rhumb_store::CrawlDirectory;
+use rhumb_store::{CrawlDirectory, State};
 
 use crate::args::CrawlArgs;
 use crate::commands::{effective_config, kept_config, program};
 use crate::failure::{Failure, verdict};
-use crate::figures::{by_kind, bytes, clock, count};
+use crate::figures::{beyond_max_links, by_kind, bytes, clock, count};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::shell::word;
 use crate::signals::on_signals;
+
+/// Visits that brought nothing and are told one by one.
+const FAILURES_TOLD: usize = 3;
 
 pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
     let call = effective_config(None, &args.settings)?;
@@ -166,11 +170,12 @@ pub fn print_summary(summary: &Summary) {
     row(
         "URLs",
         format!(
-            "{} seen, {} queued; {} links, {} of them refused",
+            "{} seen, {} queued; {} links, {} of them refused{}",
             count(counts.urls_seen),
             count(counts.queued),
             count(counts.links),
-            count(counts.links_refused)
+            count(counts.links_refused),
+            beyond_max_links(counts.links_dropped)
         ),
     );
     row(
@@ -209,12 +214,40 @@ fn conclude(summary: &Summary, signal: Option<u8>) -> Result<u8, Failure> {
     }
     let counts = &summary.counts;
     if counts.fetched == 0 && counts.failed + counts.refused > 0 {
-        return Err(Failure::NothingFetched(format!(
-            "nothing could be fetched\n  {}\nCheck the seeds and the network; `{} why URL --dir {}` tells all that is known of one.",
-            summary.unfetched.join("\n  "),
-            program(),
-            word(&summary.dir)
-        )));
+        return Err(nothing_fetched(summary));
     }
     Ok(0)
+}
+
+fn nothing_fetched(summary: &Summary) -> Failure {
+    let (program, dir) = (program(), word(&summary.dir));
+    let (what, failures) = match summary.unfetched.is_empty() {
+        false => ("nothing could be fetched", summary.unfetched.clone()),
+        true => (
+            "nothing was left to visit, and nothing could be fetched before",
+            failed_before(&summary.dir),
+        ),
+    };
+    Failure::NothingFetched(format!(
+        "{what}\n  {}\n\
+         Check the seeds and the network, then give a seed again to have it tried again: \
+         `{program} crawl URL --dir {dir}`. `{program} why URL --dir {dir}` tells all that is known of one.",
+        failures.join("\n  "),
+    ))
+}
+
+/// The first visits of earlier runs that brought nothing. Where they cannot
+/// be read, the rest of the message has to do.
+fn failed_before(dir: &Path) -> Vec<String> {
+    let mut failures = Vec::new();
+    for state in [State::Failed, State::Refused] {
+        let _ = list_urls(dir, state, |listed| {
+            if failures.len() < FAILURES_TOLD {
+                let (url, reason, detail) = (listed.url, listed.reason, listed.detail);
+                failures.push(format!("{url}: {reason}: {detail}"));
+            }
+            Ok(())
+        });
+    }
+    failures
 }

@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use rhumb_crawl::Config;
 use rhumb_page::{Link, Options, Page, Source, Target, extract};
+use rhumb_robots::product_token;
 use rhumb_url::Url;
 use serde::Serialize;
 
@@ -52,6 +54,7 @@ pub fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
             max_links: usize::MAX,
             max_anchor: 1 << 16,
             max_text: usize::MAX,
+            agent: product_token(&Config::default().agent).to_owned(),
             ..Options::default()
         },
     );

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use rhumb_crawl::{Config, dns_config, fetch_config, judged, outcome_of_failure, read_links};
 use rhumb_fetch::{Document, Fetcher, Resolver, Unwanted, WantedTypes};
 use rhumb_page::{Options, Page, Target};
+use rhumb_robots::product_token;
 use rhumb_store::{Outcome, State};
 use rhumb_url::Url;
 
@@ -34,7 +35,11 @@ pub fn run(args: &FetchArgs) -> Result<ExitCode, Failure> {
             "rhumb: a crawl drops this page: {outcome}: {detail} (setting `{setting}`)"
         ));
     }
-    let page = read_links(&document, &Options::default());
+    let options = Options {
+        agent: product_token(&config.agent).to_owned(),
+        ..Options::default()
+    };
+    let page = read_links(&document, &options);
     let mut out = BufWriter::new(std::io::stdout().lock());
     show(&mut out, args, &document, &page)
         .and_then(|()| out.flush())

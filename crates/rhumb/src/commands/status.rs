@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::StatusArgs;
 use crate::commands::sizes::Sizes;
 use crate::failure::Failure;
-use crate::figures::{by_kind, bytes, clock, count};
+use crate::figures::{beyond_max_links, by_kind, bytes, clock, count};
 
 /// What the directory holds and, if a crawl runs in it, how that goes.
 #[derive(Serialize)]
@@ -182,12 +182,13 @@ fn describe(report: &Report, dir: &Path) -> String {
         (
             "URLs",
             format!(
-                "{} seen on {} hosts, {} queued; {} links, {} of them refused",
+                "{} seen on {} hosts, {} queued; {} links, {} of them refused{}",
                 count(counts.urls_seen),
                 count(counts.hosts),
                 count(counts.queued),
                 count(counts.links),
-                count(counts.links_refused)
+                count(counts.links_refused),
+                beyond_max_links(counts.links_dropped)
             ),
         ),
         ("bytes", format!("{} received", bytes(counts.bytes))),

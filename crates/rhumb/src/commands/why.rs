@@ -162,7 +162,12 @@ fn describe(explanation: &Explanation) -> String {
             row!(out, "archive", "warc/{file} at {offset}, {length} bytes");
         }
         if visit.redirect.is_none() {
-            row!(out, "links", "{} on the page", count(visit.links as u64));
+            let dropped = match visit.links_dropped {
+                0 => String::new(),
+                dropped => format!(", and {} beyond max_links left out", count(dropped)),
+            };
+            let links = count(visit.links as u64);
+            row!(out, "links", "{links} on the page{dropped}");
         }
     }
     for link in &explanation.links {
