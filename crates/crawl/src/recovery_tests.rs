@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rhumb_store::{
     CompactOptions, CrawlDirectory, Disk, Journal, JournalError, MemoryDisk, Outcome, Position,
@@ -251,4 +252,31 @@ fn a_synced_group_that_cannot_be_read_is_told_although_it_is_the_last() {
             ..
         }))
     ));
+}
+
+/// Two shards, in the crawl's second epoch: the other one's journal is synced
+/// up to its third record.
+#[test]
+fn a_visit_may_refer_to_its_own_journal_and_to_what_is_synced() {
+    let written = Written::new();
+    written.write(1, 1, &[seed("http://a.test/", 1)]);
+    let mut config = Config::default();
+    config.set("threads", "2").unwrap();
+    let (disk, clock) = (Arc::clone(&written.disk), Arc::new(SystemClock::default()));
+    let crawl = Crawl::open_with(Path::new(DIR), config, disk, clock).unwrap();
+    let handle = crawl.handle();
+    let shared = handle.shared();
+    shared.synced[1].store(3, Ordering::Release);
+    let outlives = |journal, epoch, sequence| {
+        let position = Position {
+            journal,
+            epoch,
+            sequence,
+        };
+        shared.outlives_next_visit(position, 0)
+    };
+    assert!(outlives(0, 2, 9), "a journal is cut from its end");
+    assert!(outlives(1, 1, 9), "earlier epochs have been synced");
+    assert!(outlives(1, 2, 3), "synced in this run");
+    assert!(!outlives(1, 2, 4), "this may be lost alone");
 }

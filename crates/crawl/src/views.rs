@@ -105,16 +105,6 @@ impl Views {
         self.lock().first(content)
     }
 
-    /// The URL whose content a committed visit repeats. The record does not
-    /// tell where two shards fetched the same at the same moment.
-    pub fn repeated_by(&self, visit: &Visit) -> Result<Option<String>, RunsError> {
-        let Some(content) = visit.content.filter(|_| counts(visit)) else {
-            return Ok(None);
-        };
-        let first = self.first(content)?.map(|first| first.url);
-        Ok(first.filter(|url| *url != visit.url))
-    }
-
     /// Enter committed records of one journal, in order. Those that are in
     /// already are passed over.
     pub fn enter<'a>(

@@ -197,15 +197,9 @@ pub fn facts(views: &Views, journal: &mut Positions, url: &str) -> Result<Explan
         let Some(position) = views.find(url, of)? else {
             continue;
         };
-        let Some(mut record) = journal.record_at(position)? else {
+        let Some(record) = journal.record_at(position)? else {
             continue;
         };
-        if of == Mention::Visit
-            && let Record::Visit(visit) = &mut record
-            && visit.duplicate_of.is_empty()
-        {
-            visit.duplicate_of = views.repeated_by(visit)?.unwrap_or_default();
-        }
         if let Record::Admitted(admitted) = &record
             && let Some(page) = finder_of(admitted, views, journal)?
         {

@@ -109,6 +109,11 @@ impl SmallWeb {
             panic!("{when}: {error}");
         }
         self.assert_sound(&beside, when);
+        let visited = visits(&beside);
+        for (url, (_, _, first)) in &visited {
+            let is_there = first.is_empty() || visited.contains_key(first);
+            assert!(is_there, "{when}: {url} repeats {first}, which is lost");
+        }
     }
 
     pub fn assert_sound(&self, disk: &MemoryDisk, when: &str) {
@@ -137,7 +142,7 @@ impl SmallWeb {
         let visits = visits(&disk.after_power_loss(Unsynced::Dropped));
         let fetched: BTreeSet<&String> = visits
             .iter()
-            .filter(|(_, (state, _))| *state == State::Fetched)
+            .filter(|(_, (state, ..))| *state == State::Fetched)
             .map(|(url, _)| url)
             .collect();
         let reachable: BTreeSet<&String> = self.reachable.iter().collect();
@@ -148,7 +153,7 @@ impl SmallWeb {
             "{when}: missing {missing:?}, too many {extra:?}"
         );
         self.assert_sound(disk, when);
-        let twice = visits.iter().find(|(_, (_, times))| *times != 1);
+        let twice = visits.iter().find(|(_, (_, times, _))| *times != 1);
         assert_eq!(twice, None, "{when}: visited more than once");
     }
 }
@@ -161,9 +166,9 @@ pub fn manifest() -> PathBuf {
     Path::new(DIR).join("state/manifest.json")
 }
 
-/// Every visited URL and how often it was visited; the archive's extents must
-/// lie within its files.
-fn visits(disk: &MemoryDisk) -> BTreeMap<String, (State, u32)> {
+/// Every visited URL, how often it was visited, and the one whose content it
+/// repeats; the archive's extents must lie within its files.
+fn visits(disk: &MemoryDisk) -> BTreeMap<String, (State, u32, String)> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let (folder, archive) = (Path::new(DIR).join("journal"), Path::new(DIR).join("warc"));
     let mut visits = BTreeMap::new();
@@ -179,7 +184,8 @@ fn visits(disk: &MemoryDisk) -> BTreeMap<String, (State, u32)> {
                     assert!(extent.offset + extent.length <= file.length().unwrap());
                 }
                 let state = visit.outcome.state();
-                visits.entry(visit.url).or_insert((state, 0)).1 += 1;
+                let known = (state, 0, visit.duplicate_of);
+                visits.entry(visit.url).or_insert(known).1 += 1;
             }
         }
     }

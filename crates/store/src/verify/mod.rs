@@ -153,8 +153,8 @@ pub fn verify_journal(
     )?;
     for position in synced {
         let end = report.ends.get(&position.journal);
-        let found = end.map_or(0, |end| end.sequence);
-        if found < position.sequence {
+        let (found, epoch) = end.map_or((0, 0), |end| (end.sequence, end.epoch));
+        if found < position.sequence || epoch < position.epoch {
             report.find(Finding::Lost {
                 journal: position.journal,
                 found,
