@@ -36,6 +36,8 @@ fn output_that_cannot_be_written_has_one_exit_code() {
     let (dir, seed) = (web.dir_arg("crawl"), &web.truth.seed_url);
     let page = web.dir("page.html").display().to_string();
     std::fs::write(&page, "<p>A page").expect("a file");
+    let list = web.dir("sitemap.txt").display().to_string();
+    std::fs::write(&list, format!("{seed}\n")).expect("a file");
     for args in [
         &["urls", "--state", "fetched", "--dir", &dir][..],
         &["urls", "--state", "queued", "--dir", &dir],
@@ -45,6 +47,7 @@ fn output_that_cannot_be_written_has_one_exit_code() {
         &["config", "--dir", &dir],
         &["extract", &page, "--url", seed],
         &["robots", &page, "/"],
+        &["sitemap", &list],
         &["crawl", "--dir", &dir, "--json"],
     ] {
         let done = on_full_disk(args).expect_code(7);

@@ -45,13 +45,13 @@ pub fn run(args: &SitemapArgs) -> Result<ExitCode, Failure> {
             }
         },
     );
-    written.map_err(Failure::io("standard output"))?;
+    written.map_err(Failure::output)?;
     let sitemap =
         sitemap.map_err(|why| Failure::Usage(format!("{}: {why}", args.file.display())))?;
     if args.json {
-        write_json(&mut out, &Summary::of(&sitemap)).map_err(Failure::io("standard output"))?;
+        write_json(&mut out, &Summary::of(&sitemap)).map_err(Failure::output)?;
     }
-    out.flush().map_err(Failure::io("standard output"))?;
+    out.flush().map_err(Failure::output)?;
     if !args.json {
         tell(&args.file, &sitemap);
     }
