@@ -67,7 +67,7 @@ pub fn list_urls(
         State::Fetched | State::Failed | State::Refused => {
             let (directory, disk) = open(dir)?;
             let folder = directory.journal();
-            let again = given_again(&disk, &folder)?;
+            let again = given_again(&disk, &folder);
             each_record(&disk, &folder, |position, record| {
                 if let Record::Visit(visit) = record
                     && visit.outcome.state() == state
@@ -106,26 +106,27 @@ impl GivenAgain {
     }
 }
 
-fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> Result<GivenAgain, CrawlError> {
+/// Damage is told by the pass that lists: this one takes what can be read.
+fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> GivenAgain {
     let mut last: HashMap<u64, Mark> = HashMap::new();
-    each_record(disk, folder, |position, record| {
+    let _ = each_record(disk, folder, |position, record| {
         if let Record::Seed(seed) = record
             && seed.is_again()
         {
             let known = last.entry(xxh3_64(seed.url.as_bytes())).or_default();
             *known = Mark::from(position).max(*known);
         }
-    })?;
+    });
     if !last.is_empty() {
-        each_record(disk, folder, |position, record| {
+        let _ = each_record(disk, folder, |position, record| {
             if let Record::Visit(visit) = record
                 && let Some(known) = last.get_mut(&xxh3_64(visit.url.as_bytes()))
             {
                 *known = Mark::from(position).max(*known);
             }
-        })?;
+        });
     }
-    Ok(GivenAgain(last))
+    GivenAgain(last)
 }
 
 fn waiting(url: &str) -> Listed {

@@ -124,7 +124,8 @@ impl Frontier {
                 continue;
             }
             lane.taken += 1;
-            let delay = self.pace.delay_of(lane);
+            // What a slow answer adds is known when the turn ends.
+            let delay = self.pace.delay.max(lane.own_delay);
             lane.next_allowed_at = now + delay;
             let turn = Turn {
                 lane: id,
@@ -153,7 +154,7 @@ impl Frontier {
         let Some(entry) = self.lanes.get_mut(&lane) else {
             return Ok(Err(now + BUSY_AGAIN));
         };
-        let delay = self.pace.delay_of(entry);
+        let delay = self.pace.delay.max(entry.own_delay);
         if entry.taken >= self.pace.per_host || entry.waits_for_address {
             return Ok(Err(now + delay.max(BUSY_AGAIN)));
         }
