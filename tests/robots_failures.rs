@@ -53,7 +53,9 @@ fn one_that_leads_on_is_followed_although_memory_has_room_for_fewer_hosts() {
     let done = crawl_hosts(&server, &dir, &[]).expect_code(0);
     assert_eq!(done.json()["ending"], "finished");
     assert_eq!(done.json()["refusals"]["robots-disallowed"], 3);
-    assert_eq!(times_asked(&server, "/real.txt"), HOSTS.len());
+    for path in ["/robots.txt", "/real.txt"] {
+        assert_eq!(times_asked(&server, path), HOSTS.len(), "{path}");
+    }
     assert_eq!(times_asked(&server, "/no"), 0);
 }
 

@@ -135,7 +135,10 @@ fn that_it_is_to_be_tried_again_survives_a_kill() {
         let asked = server.server.asked();
         asked.iter().any(|asked| asked.path == "/").then_some(())
     });
-    assert_eq!(state(&server.seed, &dir), "in-flight");
+    // The record that says so may still be on its way to the journal.
+    wait_for("the seed in the journal", || {
+        (state(&server.seed, &dir) == "in-flight").then_some(())
+    });
     // Given a third time while it waits, it waits once.
     run(["add", &server.seed, "--dir", &dir_text]).expect_code(0);
     running.kill();

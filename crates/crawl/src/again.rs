@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rhumb_frontier::{ByFingerprint, Place, Queued};
+use rhumb_frontier::{ByFingerprint, Queued};
 use rhumb_store::runs::RunsError;
 use rhumb_store::{Record, Seed};
 use rhumb_url::{KeyedUrl, Url, UrlKey};
@@ -38,8 +38,8 @@ impl Shard {
         let views = &self.shared.views;
         let waits =
             self.frontier.borrow().is_in_flight(&url.key) || self.queued_again.contains(&url.key);
-        if !waits && let Some(former) = views.failed_visit(url.url.as_str())? {
-            return self.queue_again(url, former);
+        if !waits && views.has_failed(url.url.as_str())? {
+            return self.queue_again(url);
         }
         // It opens the scope also where its URL is known: that must not be
         // forgotten.
@@ -53,7 +53,7 @@ impl Shard {
         Ok(())
     }
 
-    fn queue_again(&self, url: &KeyedUrl, former: Place) -> Result<(), RunsError> {
+    fn queue_again(&self, url: &KeyedUrl) -> Result<(), RunsError> {
         self.remember_again(url)?;
         let mut frontier = self.frontier.borrow_mut();
         let (order, sequence) = (frontier.order(), frontier.reserve(1));
@@ -62,8 +62,7 @@ impl Shard {
             time: self.shared.clock.wall(),
             sequence,
             order: order.code(),
-            former_priority: former.priority,
-            former_sequence: former.sequence,
+            again: true,
             ..Seed::default()
         }));
         self.shared.pending.add(1);
@@ -78,22 +77,20 @@ impl Shard {
             attempts: 0,
             via: Arc::from(""),
         };
-        frontier.admit_again(item, former, origin)
+        frontier.admit_again(item, origin)
     }
 
     fn remember_again(&self, url: &KeyedUrl) -> Result<(), RunsError> {
         let mut again = self.queued_again.0.borrow_mut();
         if again.len() >= MANY {
             let mut failed = Ok(());
-            again.retain(
-                |_, url| match self.shared.views.failed_visit(url.as_str()) {
-                    Ok(unknown) => unknown.is_some(),
-                    Err(error) => {
-                        failed = Err(error);
-                        true
-                    }
-                },
-            );
+            again.retain(|_, url| {
+                let unknown = self.shared.views.has_failed(url.as_str());
+                unknown.unwrap_or_else(|error| {
+                    failed = Err(error);
+                    true
+                })
+            });
             failed?;
         }
         again.insert(url.key, url.url.clone());

@@ -111,7 +111,7 @@ fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> GivenAgain {
     let mut last: HashMap<u64, Mark> = HashMap::new();
     let _ = each_record(disk, folder, |position, record| {
         if let Record::Seed(seed) = record
-            && seed.is_again()
+            && seed.again
         {
             let known = last.entry(xxh3_64(seed.url.as_bytes())).or_default();
             *known = Mark::from(position).max(*known);

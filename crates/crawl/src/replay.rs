@@ -68,7 +68,7 @@ impl Recovery<'_> {
         if seed.sequence == 0 {
             return Ok(());
         }
-        if seed.is_again() {
+        if seed.again {
             return self.seed_again(position, &seed, shards);
         }
         let admitted = Admitted {
@@ -93,10 +93,6 @@ impl Recovery<'_> {
             return Ok(());
         }
         let owner = self.owner(key.lane, shards.len());
-        let former = Place {
-            priority: seed.former_priority,
-            sequence: seed.former_sequence,
-        };
         let origin = self.print.host(&url);
         let item = Queued {
             key,
@@ -108,7 +104,7 @@ impl Recovery<'_> {
             via: Arc::from(""),
         };
         let frontier = &mut shards[owner].frontier;
-        Ok(frontier.admit_again(item, former, origin)?)
+        Ok(frontier.admit_again(item, origin)?)
     }
 
     fn admitted(

@@ -284,9 +284,7 @@ impl Checks<'_, '_> {
                 return;
             }
             failed = match &record {
-                Record::Seed(seed) if seed.sequence > 0 && !seed.is_again() => {
-                    self.admitted(&seed.url)
-                }
+                Record::Seed(seed) if seed.sequence > 0 && !seed.again => self.admitted(&seed.url),
                 Record::Admitted(admitted) => admitted
                     .entries
                     .iter()

@@ -11,7 +11,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rhumb_frontier::Place;
 use rhumb_store::codec::{Cursor, Malformed, put_text, put_varint};
 use rhumb_store::runs::{RunsError, Snapshot};
 use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
@@ -25,6 +24,9 @@ use crate::takedowns::{Takedown, Takedowns};
 /// Refused targets remembered, so that what every page of a site links to is
 /// entered once.
 const MEMO: usize = 1 << 16;
+
+/// Stands behind the position of a visit that failed.
+const FAILED: &[u8] = &[1];
 
 /// The first committed visit that brought some content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,21 +133,20 @@ impl Views {
         Ok(value.and_then(|value| decode_position(&mut Cursor(&value)).ok()))
     }
 
-    /// The place in the queue of a URL's last visit, if that failed and the URL
-    /// does not wait to be visited again.
-    pub fn failed_visit(&self, url: &str) -> Result<Option<Place>, RunsError> {
+    /// Whether a URL's last visit failed and it does not wait to be visited
+    /// again.
+    pub fn has_failed(&self, url: &str) -> Result<bool, RunsError> {
         let key = index_key(self.seed, url, Mention::Visit);
         let value = self.lock().tables.index.get(&key)?;
         let failed = value.and_then(|value| {
             let mut cursor = Cursor(&value);
             let visit = decode_position(&mut cursor).ok()?;
-            Some((visit, decode_place(&mut cursor).ok()?))
+            (cursor.take(1) == Ok(FAILED)).then_some(visit)
         });
-        let Some((visit, place)) = failed else {
-            return Ok(None);
-        };
-        let waits = self.waits_again(url, visit)?;
-        Ok((!waits).then_some(place))
+        match failed {
+            None => Ok(false),
+            Some(visit) => Ok(!self.waits_again(url, visit)?),
+        }
     }
 
     /// Whether a URL was given once more after this visit of it.
@@ -265,8 +266,7 @@ impl Inner {
                 self.value.clear();
                 encode_position(position, &mut self.value);
                 if visit.outcome.is_worth_another_try() {
-                    put_varint(&mut self.value, visit.priority);
-                    put_varint(&mut self.value, visit.sequence);
+                    self.value.extend_from_slice(FAILED);
                 }
                 let key = index_key(seed, &visit.url, Mention::Visit);
                 self.tables.index.put(&key, &self.value);
@@ -380,14 +380,6 @@ fn decode_position(cursor: &mut Cursor<'_>) -> Result<Position, Malformed> {
     Ok(Position {
         journal: cursor.varint()? as u16,
         epoch: cursor.varint()? as u32,
-        sequence: cursor.varint()?,
-    })
-}
-
-/// Behind the position of a visit that failed.
-fn decode_place(cursor: &mut Cursor<'_>) -> Result<Place, Malformed> {
-    Ok(Place {
-        priority: cursor.varint()?,
         sequence: cursor.varint()?,
     })
 }

@@ -167,20 +167,11 @@ impl Frontier {
         self.arrive(item);
     }
 
-    /// A URL whose visit failed, from its former place, is to be visited again,
-    /// and so is its host, whatever had been given up of it: live, and when it
-    /// is read back from the journal.
-    pub fn admit_again(
-        &mut self,
-        item: Queued,
-        former: Place,
-        origin: u64,
-    ) -> Result<(), RunsError> {
+    /// A URL whose visit failed is to be visited again, and so is its host,
+    /// whatever had been given up of it: live, and when it is read back from
+    /// the journal.
+    pub fn admit_again(&mut self, item: Queued, origin: u64) -> Result<(), RunsError> {
         let lane = LaneId(item.key.lane);
-        // Where compaction has dropped the visit, nothing has removed this.
-        if self.queue.holds(lane, former)? {
-            self.forget(lane, former);
-        }
         self.reopen(lane)?;
         self.rows.forget_tries(lane, origin)?;
         self.admit(item);

@@ -100,10 +100,6 @@ impl UrlQueue {
         self.table.remove(&key_of(lane, place));
     }
 
-    pub fn holds(&self, lane: LaneId, place: Place) -> Result<bool, RunsError> {
-        Ok(self.table.get(&key_of(lane, place))?.is_some())
-    }
-
     /// Hand over a lane's URLs from a place on, until `with` says stop.
     pub fn read(
         &self,

@@ -384,22 +384,15 @@ fn a_lane_takes_one_seat_however_many_of_its_turns_waited() {
 
 #[test]
 fn a_host_that_was_given_up_is_open_again_with_a_url_to_be_tried_again() {
-    for case in ["at hand", "on disk", "visit dropped by compaction"] {
+    for case in ["at hand", "on disk"] {
         let mut frontier = frontier(Order::Bfs, 1, Duration::ZERO);
         admit(&mut frontier, item(1, 1, 0));
-        let former = frontier.order().place(0, frontier.counts().sequence);
-        if case == "visit dropped by compaction" {
-            let given_up = Some("no answer");
-            frontier.restore_row(LaneId(1), None, given_up).unwrap();
-        } else {
-            let turn = frontier.take(millis(0)).unwrap().unwrap();
-            let failed = frontier.pop(&turn).unwrap().unwrap();
-            assert_eq!(failed.place, former);
-            frontier.note_failure(LaneId(1), true);
-            frontier.give_up(LaneId(1), "no answer");
-            frontier.finish(&failed.key);
-            frontier.put_back(turn, millis(0), Duration::ZERO);
-        }
+        let turn = frontier.take(millis(0)).unwrap().unwrap();
+        let failed = frontier.pop(&turn).unwrap().unwrap();
+        frontier.note_failure(LaneId(1), true);
+        frontier.give_up(LaneId(1), "no answer");
+        frontier.finish(&failed.key);
+        frontier.put_back(turn, millis(0), Duration::ZERO);
         if case == "on disk" {
             assert!(frontier.take(millis(1)).unwrap().is_none());
             assert_eq!(frontier.on_bench(), 0);
@@ -408,7 +401,7 @@ fn a_host_that_was_given_up_is_open_again_with_a_url_to_be_tried_again() {
         let sequence = frontier.reserve(1);
         again.place = frontier.order().place(0, sequence);
         let place = again.place;
-        frontier.admit_again(again, former, 0).unwrap();
+        frontier.admit_again(again, 0).unwrap();
         assert_eq!(frontier.counts().entries, 1, "{case}");
         let turn = frontier.take(millis(2)).unwrap().unwrap();
         assert_eq!(frontier.given_up(LaneId(1)), None, "{case}");

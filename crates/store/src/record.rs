@@ -44,19 +44,10 @@ pub struct Seed {
     pub sequence: u64,
     /// The code of the order it was queued by.
     pub order: u8,
-    /// The place in the queue of its visit before, which failed: it is to be
-    /// visited again, and its host is open again. The sequence is 0 where
-    /// there was none.
-    pub former_priority: u64,
-    pub former_sequence: u64,
+    /// It had been visited in vain: it is to be visited again, and its host
+    /// is open again.
+    pub again: bool,
     pub unknown: Unknown,
-}
-
-impl Seed {
-    /// It had been visited in vain, and is to be visited again.
-    pub fn is_again(&self) -> bool {
-        self.former_sequence > 0
-    }
 }
 
 /// Something that holds for a whole host.
@@ -137,8 +128,7 @@ impl Record {
                 fields.number(2, r.time.0);
                 fields.number(3, r.sequence);
                 fields.number(4, u64::from(r.order));
-                fields.number(5, r.former_priority);
-                fields.number(6, r.former_sequence);
+                fields.number(5, u64::from(r.again));
                 fields.unknown(&r.unknown);
             }
             Record::Visit(visit) => visit.encode(out),
@@ -232,8 +222,7 @@ fn decode_seed(bytes: &[u8]) -> Result<Seed, Malformed> {
             2 => record.time = Timestamp(value.number()?),
             3 => record.sequence = value.number()?,
             4 => record.order = value.number()? as u8,
-            5 => record.former_priority = value.number()?,
-            6 => record.former_sequence = value.number()?,
+            5 => record.again = value.number()? > 0,
             _ => return Ok(false),
         }
         Ok(true)
@@ -299,8 +288,7 @@ mod tests {
             Record::Seed(Seed {
                 url: "http://a.test/".into(),
                 sequence: 9,
-                former_priority: 3,
-                former_sequence: 7,
+                again: true,
                 ..Seed::default()
             }),
             Record::Admitted(Admitted {

@@ -169,7 +169,7 @@ impl Explanation {
     pub(super) fn note(&mut self, position: Position, record: Record) {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
-                if seed.is_again() {
+                if seed.again {
                     self.given_again = self.given_again.max(Some(position.into()));
                 }
                 self.seed.get_or_insert(SeedFact {
