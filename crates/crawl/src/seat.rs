@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use rhumb_frontier::{LaneId, Reserved, Waiter};
+use rhumb_frontier::{LaneId, Reserved, Waiter, network_of};
 
 use crate::shard::Shard;
 
@@ -64,7 +64,7 @@ impl<'a> HeldSeat<'a> {
             return Ok(());
         }
         self.leave();
-        if self.lent != Some(address) {
+        if self.lent.map(network_of) != Some(network_of(address)) {
             self.take(address)?;
         }
         self.at = Some(address);
@@ -86,7 +86,8 @@ impl<'a> HeldSeat<'a> {
 
     fn leave(&mut self) {
         let left = self.at.take();
-        if let Some(address) = left.filter(|_| left != self.lent) {
+        if let Some(address) = left.filter(|at| self.lent.map(network_of) != Some(network_of(*at)))
+        {
             self.shard.give_up_seat(address);
         }
     }

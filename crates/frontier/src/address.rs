@@ -5,11 +5,23 @@
 //! in the address's row, and the seat that is next given up is handed to it.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::lane::LaneId;
+
+/// What counts as one address: of IPv6 the upper half, because a customer is
+/// given that and chooses the rest for each of a machine's names.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    }
+}
 
 /// A lane of some shard that waits for a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +75,7 @@ struct Known {
 
 impl Known {
     fn entry(&mut self, address: IpAddr, now: Duration) -> &mut Entry {
+        let address = network_of(address);
         if self.entries.len() >= self.sweep_at && !self.entries.contains_key(&address) {
             self.entries.retain(|_, entry| !entry.says_nothing(now));
             self.sweep_at = FEW.max(2 * self.entries.len());
@@ -140,6 +153,7 @@ impl AddressBench {
     /// for use from the time beside it on.
     #[must_use]
     pub fn put_back(&self, address: IpAddr, now: Duration) -> Option<(Waiter, Duration)> {
+        let address = network_of(address);
         let mut known = self.lock();
         let entry = known.entries.get_mut(&address)?;
         entry.next_allowed_at = entry.next_allowed_at.max(now + self.delay);
@@ -170,6 +184,19 @@ impl AddressBench {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_one_ipv6_network_share_their_seats() {
+        let bench = AddressBench::new(1, Duration::ZERO);
+        let [one, other, elsewhere] = ["2001:db8:0:1::1", "2001:db8:0:1:9::", "2001:db8:0:2::1"]
+            .map(|text| text.parse::<IpAddr>().expect("an address"));
+        let now = Duration::ZERO;
+        assert!(bench.try_take(one, now));
+        assert!(!bench.try_take(other, now));
+        assert!(bench.try_take(elsewhere, now));
+        assert_eq!(bench.put_back(one, now), None);
+        assert!(bench.try_take(other, now));
+    }
 
     #[test]
     fn a_seat_given_up_goes_to_whoever_waits_longest() {

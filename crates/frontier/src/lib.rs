@@ -20,7 +20,7 @@ mod rows;
 mod timing;
 mod waiting;
 
-pub use address::{AddressBench, Reserved, Seat, Waiter};
+pub use address::{AddressBench, Reserved, Seat, Waiter, network_of};
 pub use frontier::{Frontier, FrontierCounts, Limits};
 pub use hasher::ByFingerprint;
 pub use lane::{LaneId, Place, Queued};
