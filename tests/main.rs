@@ -10,6 +10,7 @@ mod completeness;
 mod damage;
 mod disagreement;
 mod full_disk;
+mod host_status;
 mod kill;
 mod limits;
 mod maintenance;

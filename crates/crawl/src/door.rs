@@ -11,6 +11,8 @@ use rhumb_store::{Position, Visit};
 use rhumb_url::{Url, UrlKey};
 use tokio::sync::Notify;
 
+use crate::host_status::HostStatus;
+
 /// What follows from a visit once it is true.
 pub struct Follow {
     pub key: UrlKey,
@@ -43,6 +45,11 @@ pub enum Message {
     List {
         wanted: Wanted,
         reply: SyncSender<Piece>,
+    },
+    /// Say how this URL's host stands.
+    Host {
+        url: Url,
+        reply: SyncSender<Option<HostStatus>>,
     },
 }
 

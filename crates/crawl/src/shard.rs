@@ -25,6 +25,7 @@ use crate::control::Ending;
 use crate::door::{Committed, Message};
 use crate::exchange::batches_of;
 use crate::freezing::Freezing;
+use crate::host_status::host_status;
 use crate::manifest::Mark;
 use crate::recover::{ShardState, Tail};
 use crate::robots::{self, RobotsCache};
@@ -336,6 +337,13 @@ impl Shard {
                 Message::List { wanted, reply } => {
                     // Whoever asked may have gone.
                     let _ = reply.try_send(self.list(wanted));
+                }
+                Message::Host { url, reply } => {
+                    let (frontier, print) = (self.frontier.borrow(), &self.shared.print);
+                    match host_status(&frontier, print, &url, self.now()) {
+                        Ok(status) => drop(reply.try_send(status)),
+                        Err(error) => self.fail(&error.to_string()),
+                    }
                 }
             }
         }

@@ -17,6 +17,7 @@ mod lane;
 mod order;
 mod queue;
 mod rows;
+mod standing;
 mod timing;
 mod waiting;
 
@@ -26,4 +27,5 @@ pub use hasher::ByFingerprint;
 pub use lane::{LaneId, Place, Queued};
 pub use order::Order;
 pub use rows::{HostRows, LaneRow, RobotsRow, RobotsTries};
+pub use standing::Standing;
 pub use timing::{Pace, Turn};

@@ -53,7 +53,7 @@ impl Pace {
         }
     }
 
-    fn delay_of(&self, lane: &Lane) -> Duration {
+    pub(crate) fn delay_of(&self, lane: &Lane) -> Duration {
         self.delay.max(lane.own_delay).max(lane.slow_rest)
     }
 }

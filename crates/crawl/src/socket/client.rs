@@ -20,7 +20,11 @@ impl Question {
     fn patience(&self) -> Duration {
         match self {
             Question::Status | Question::Pause | Question::Resume | Question::Stop => SOON,
-            Question::Queued | Question::InFlight | Question::Add(_) | Question::Why(_) => LATER,
+            Question::Queued
+            | Question::InFlight
+            | Question::Add(_)
+            | Question::Why(_)
+            | Question::Host(_) => LATER,
             Question::Checkpoint => MUCH_LATER,
         }
     }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Snapshot;
 use crate::explain::Explanation;
+use crate::host_status::HostStatus;
 
 pub use client::{AskError, ask};
 pub use server::{MAX_ASKERS, serve};
@@ -34,6 +35,8 @@ pub enum Question {
     Add(String),
     /// What is known of a URL in normal form, or of a link as it was written.
     Why(String),
+    /// How a host stands.
+    Host(String),
     /// Make a checkpoint, and say when it is made.
     Checkpoint,
 }
@@ -85,6 +88,7 @@ pub enum Answer {
     Status(Box<Status>),
     Urls(Vec<String>),
     Explanation(Box<Explanation>),
+    Host(Box<HostStatus>),
     /// The seed was known already, as a seed or from a link.
     Known,
     /// It was not done, and why.

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::control::Ending;
 use crate::door::{Door, Message, Piece, Wanted};
 use crate::explain::facts;
 use crate::handle::Handle;
+use crate::host_status::{HostStatus, host_url};
 use crate::views::{Mention, Views};
 
 /// A longer path cannot be a socket's on every system we run on.
@@ -169,6 +170,11 @@ impl Desk {
             Question::Resume => handle.pause(false),
             Question::Stop => handle.end(Ending::Stopped),
             Question::Why(url) => write_line(&mut out, &self.why(&url))?,
+            Question::Host(host) => match self.host(&host)? {
+                Ok(Some(status)) => write_line(&mut out, &Answer::Host(Box::new(status)))?,
+                Ok(None) => {}
+                Err(why) => write_line(&mut out, &Answer::Refused(why))?,
+            },
             Question::Checkpoint => {
                 if let Err(why) = handle.checkpoint() {
                     write_line(&mut out, &Answer::Refused(why))?;
@@ -219,9 +225,25 @@ impl Desk {
     fn piece(&self, door: &Door, wanted: Wanted) -> io::Result<Piece> {
         let (reply, pieces) = sync_channel(1);
         door.put(Message::List { wanted, reply });
+        self.hear(&pieces)
+    }
+
+    fn host(&self, host: &str) -> io::Result<Result<Option<HostStatus>, String>> {
+        let url = match host_url(host) {
+            Ok(url) => url,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (reply, statuses) = sync_channel(1);
+        let shared = self.handle.shared();
+        shared.doors[shared.owner_of(&url)].put(Message::Host { url, reply });
+        self.hear(&statuses).map(Ok)
+    }
+
+    /// What a shard answers.
+    fn hear<T>(&self, answers: &Receiver<T>) -> io::Result<T> {
         loop {
-            match pieces.recv_timeout(LOOK_EVERY) {
-                Ok(piece) => return Ok(piece),
+            match answers.recv_timeout(LOOK_EVERY) {
+                Ok(answer) => return Ok(answer),
                 // The shard may have ended with the question in its inbox.
                 Err(RecvTimeoutError::Timeout) if !self.ended.load(Ordering::SeqCst) => {}
                 Err(_) => return Err(io::ErrorKind::Interrupted.into()),

@@ -21,6 +21,10 @@ pub struct StatusArgs {
     /// Show it again every second until the crawl ends.
     #[arg(long)]
     pub watch: bool,
+    /// How this host stands instead: what waits, its delay and what it follows from, its robots.txt, its failures.
+    /// A name, or any URL of it.
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -5,6 +5,7 @@ pub mod crawl;
 pub mod demo;
 pub mod extract;
 pub mod fetch;
+mod host_status;
 pub mod maintain;
 pub mod robots;
 pub mod sim;

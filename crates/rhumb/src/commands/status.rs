@@ -9,6 +9,7 @@ use rhumb_crawl::{Answer, AskError, Question, Snapshot, Status, ask, inspect};
 use serde::Serialize;
 
 use crate::args::StatusArgs;
+use crate::commands::host_status;
 use crate::commands::sizes::Sizes;
 use crate::failure::Failure;
 use crate::figures::{beyond_max_links, by_kind, bytes, clock, count};
@@ -39,6 +40,9 @@ struct Report {
 
 pub fn run(args: &StatusArgs) -> Result<ExitCode, Failure> {
     let dir = &args.place.dir;
+    if let Some(host) = &args.host {
+        return host_status::run(args, host);
+    }
     let mut last: Option<(f64, u64)> = None;
     loop {
         let (running, counts, documents) = match running_status(dir)? {
