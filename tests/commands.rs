@@ -59,7 +59,7 @@ fn why_tells_the_reason_for_every_kind_of_url() {
     let nofollow = refused_for(&web, "nofollow");
     assert_eq!(
         why(&web, &nofollow),
-        pair("refused", "nofollow (nofollow = true)")
+        pair("refused", "nofollow (setting `nofollow`; now true)")
     );
     let unseen = pair("unseen", "no page, seed or record names it");
     assert_eq!(why(&web, "http://nobody.test/links/here"), unseen);
@@ -98,8 +98,11 @@ fn why_names_the_scope_and_the_depth() {
     web.crawl("crawl", &["--scope", "host", "--max-depth", "2"])
         .expect_code(0);
     for (reason, rule) in [
-        ("out-of-scope", "out-of-scope (scope = \"host\")"),
-        ("too-deep", "too-deep (max_depth = 2)"),
+        (
+            "out-of-scope",
+            "out-of-scope (setting `scope`; now \"host\")",
+        ),
+        ("too-deep", "too-deep (setting `max_depth`; now 2)"),
     ] {
         let (state, told) = why(&web, &refused_for(&web, reason));
         assert_eq!(state, "refused");
@@ -138,9 +141,12 @@ fn why_says_where_a_redirect_leads() {
     let json = run(["why", &moved, "--dir", &dir, "--json"]).json();
     let redirect = &json["visits"][0]["redirect"];
     assert_eq!(redirect["to"], "http://elsewhere.test/new", "{json}");
-    assert_eq!(redirect["fate"], "out-of-scope (scope = \"host\")");
+    assert_eq!(
+        redirect["fate"],
+        "out-of-scope (setting `scope`; now \"host\")"
+    );
     let text = run(["why", &moved, "--dir", &dir]).expect_code(0).stdout;
-    let told = "http://elsewhere.test/new: out-of-scope (scope = \"host\")";
+    let told = "http://elsewhere.test/new: out-of-scope (setting `scope`; now \"host\")";
     assert!(text.contains(told), "{text}");
     assert!(!text.contains(", ,"), "{text}");
 }

@@ -227,3 +227,24 @@ fn a_meta_tag_with_the_name_of_the_agent_is_heeded() {
     let asked = server.asked();
     assert_eq!(asked.iter().filter(|asked| asked.path == "/a").count(), 1);
 }
+
+#[test]
+fn a_host_is_asked_for_its_robots_txt_once_however_many_turns_it_has() {
+    let server = OddServer::start(|path| {
+        if path == "/robots.txt" {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        page(&[])
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seeds: Vec<String> = (0..8)
+        .map(|page| format!("http://{}/{page}", server.address))
+        .collect();
+    let args = ["crawl", "--dir", &dir, "--per-host", "4", "--delay", "0s"];
+    run(args.into_iter().chain(seeds.iter().map(String::as_str))).expect_code(0);
+    let asked = server.asked();
+    let robots = asked.iter().filter(|asked| asked.path == "/robots.txt");
+    assert_eq!(robots.count(), 1, "{asked:?}");
+    assert_eq!(asked.len(), 9);
+}

@@ -154,3 +154,74 @@ fn that_it_is_to_be_tried_again_survives_a_kill() {
     assert_eq!(others, 1);
     ask("verify", &dir);
 }
+
+/// A URL's later record then stands in another journal, with lower numbers.
+#[test]
+fn it_is_so_with_another_number_of_threads_each_time() {
+    for threads in [["1", "2", "2"], ["3", "2", "1"]] {
+        let works = Arc::new(AtomicUsize::new(0));
+        let now = Arc::clone(&works);
+        let server = OddServer::start(move |path| match now.load(Ordering::SeqCst) {
+            _ if path == "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+            0 => Reply::Answer("500 Oops", String::new()),
+            _ => page(&[]),
+        });
+        let port = server.address.port();
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().join("crawl");
+        let names = (0..8).map(|host| format!("h{host}.s{host}.test"));
+        let names: Vec<String> = names.collect();
+        let given: Vec<String> = (names.iter())
+            .flat_map(|name| (0..5).map(move |page| format!("http://{name}:{port}/{page}")))
+            .collect();
+        let run_again = |threads: &str, time: &str, code: i32| {
+            let mut args = vec!["crawl".to_owned()];
+            args.extend(given.iter().cloned());
+            args.extend(["--dir".to_owned(), dir.display().to_string()]);
+            let more = ["--resolve", "*=127.0.0.1", "--scope", "page", "--quiet"];
+            args.extend(more.map(str::to_owned));
+            let pace = ["--delay", "1ms", "--threads", threads, "--max-time", time];
+            args.extend(pace.map(str::to_owned));
+            run(args).expect_code(code);
+        };
+        let pages = || {
+            let asked = server.asked();
+            asked.iter().filter(|a| a.path != "/robots.txt").count()
+        };
+        run_again(threads[0], "none", 6);
+        assert_eq!(pages(), 40);
+        works.store(1, Ordering::SeqCst);
+        run_again(threads[1], "1ms", 6);
+        run_again(threads[2], "none", 0);
+        assert_eq!(pages(), 80, "each of them once more, {threads:?}");
+        let mut fetched = urls(&dir, "fetched");
+        fetched.sort();
+        assert_eq!(fetched, given, "{threads:?}");
+        assert!(urls(&dir, "failed").is_empty(), "{threads:?}");
+    }
+}
+
+/// The set may answer a seed only after its visit of this run has failed too.
+#[test]
+fn one_that_waits_already_is_visited_once() {
+    let server = OddServer::start(|path| match path {
+        "/robots.txt" => Reply::Answer("404 Not Found", String::new()),
+        _ => Reply::Answer("500 Oops", String::new()),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl").display().to_string();
+    let seeds: Vec<String> = (0..10)
+        .map(|page| format!("http://{}/{page}", server.address))
+        .collect();
+    let run_again = |time: &str| {
+        let args = ["crawl", "--dir", &dir, "--delay", "5ms", "--quiet"];
+        let limits = ["--max-time", time, "--set", "host_failures=100"];
+        let seeds = seeds.iter().map(String::as_str);
+        run(args.into_iter().chain(limits).chain(seeds)).expect_code(6);
+        let asked = server.asked();
+        asked.iter().filter(|a| a.path != "/robots.txt").count()
+    };
+    assert_eq!(run_again("none"), 10);
+    let begun = run_again("1ms");
+    assert_eq!(run_again("none"), 20.max(begun), "once more each");
+}

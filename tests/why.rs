@@ -174,7 +174,10 @@ fn why_says_the_same_of_a_running_a_killed_and_a_stopped_crawl() {
         }
         let outside = &rests[PATHS.len()];
         assert_eq!(outside["state"], "refused");
-        assert_eq!(outside["reason"], "out-of-scope (scope = \"host\")");
+        assert_eq!(
+            outside["reason"],
+            "out-of-scope (setting `scope`; now \"host\")"
+        );
         assert_eq!(&live[PATHS.len()], outside);
         answers.push(rests.into_iter().map(facts).collect::<Vec<_>>());
     }

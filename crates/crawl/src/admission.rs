@@ -31,6 +31,8 @@ struct Finding {
     redirects: u32,
     /// Told once all of them are in the journal.
     taken: Option<SyncSender<()>>,
+    /// The last visit of this shard that was true when they were named.
+    visited: u64,
 }
 
 /// A URL whose answer from the set is awaited.
@@ -83,9 +85,14 @@ impl Shard {
             depth: batch.depth,
             redirects: batch.redirects,
             taken: None,
+            visited: self.visited(),
         };
         self.offer(batch.urls, finding);
         self.shared.pending.done(1);
+    }
+
+    fn visited(&self) -> u64 {
+        self.shared.applied[self.id].load(Ordering::Relaxed)
     }
 
     /// No seed that was handed over is still to be taken in.
@@ -120,6 +127,7 @@ impl Shard {
             depth: 0,
             redirects: 0,
             taken,
+            visited: self.visited(),
         };
         self.offer(urls, finding);
         self.shared.pending.done(1);
@@ -203,7 +211,7 @@ impl Shard {
 
     fn seen_before(&self, url: &KeyedUrl, finding: &Finding) {
         let is_seed = finding.source.is_none();
-        if is_seed && let Err(error) = self.seed_seen_before(url) {
+        if is_seed && let Err(error) = self.seed_seen_before(url, finding.visited) {
             self.fail(&error.to_string());
         }
     }

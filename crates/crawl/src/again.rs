@@ -11,6 +11,7 @@ use rhumb_store::runs::RunsError;
 use rhumb_store::{Record, Seed};
 use rhumb_url::{KeyedUrl, Url, UrlKey};
 
+use crate::manifest::moment;
 use crate::shard::Shard;
 
 /// With so many remembered, those that the views know of are let go.
@@ -33,12 +34,17 @@ impl QueuedAgain {
 }
 
 impl Shard {
-    /// A seed whose URL was seen before.
-    pub fn seed_seen_before(&self, url: &KeyedUrl) -> Result<(), RunsError> {
+    /// A seed whose URL was seen before. When it was given, this shard's
+    /// journal of this run had visits up to `visited`: one that came later,
+    /// while the set was being asked, is what the seed was given for.
+    pub fn seed_seen_before(&self, url: &KeyedUrl, visited: u64) -> Result<(), RunsError> {
         let views = &self.shared.views;
         let waits =
             self.frontier.borrow().is_in_flight(&url.key) || self.queued_again.contains(&url.key);
-        if !waits && views.has_failed(url.url.as_str())? {
+        if !waits
+            && let Some(visit) = views.failed_visit(url.url.as_str())?
+            && moment(visit) <= (self.shared.epoch, visited)
+        {
             return self.queue_again(url);
         }
         // It opens the scope also where its URL is known: that must not be
@@ -85,7 +91,8 @@ impl Shard {
         if again.len() >= MANY {
             let mut failed = Ok(());
             again.retain(|_, url| {
-                let unknown = self.shared.views.has_failed(url.as_str());
+                let failed_visit = self.shared.views.failed_visit(url.as_str());
+                let unknown = failed_visit.map(|visit| visit.is_some());
                 unknown.unwrap_or_else(|error| {
                     failed = Err(error);
                     true

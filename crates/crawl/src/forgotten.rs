@@ -12,6 +12,12 @@ pub enum Forgotten {
 impl Forgotten {
     /// `example.org`, or `https://example.org/private/`.
     pub fn parse(text: &str) -> Result<Forgotten, String> {
+        if text.contains('*') {
+            return Err(
+                "patterns are not known: a host name stands for all names below it too".to_owned(),
+            );
+        }
+        let text = text.strip_suffix('.').unwrap_or(text);
         if text.contains("://") {
             let url = Url::parse(text).map_err(|why| why.to_string())?;
             return Ok(Forgotten::Prefix(url.as_str().to_owned()));

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::counters::Snapshot;
 use crate::engine::CrawlError;
 use crate::identity::our_identity;
-use crate::manifest::Mark;
+use crate::manifest::moment;
 use crate::recover::each_record;
 use crate::stopped::Stopped;
 
@@ -93,7 +93,7 @@ pub fn list_urls(
 
 /// Seeds that were visited in vain and given again, by fingerprint, with the
 /// last word on each: a visit, or that it waits for one.
-struct GivenAgain(HashMap<u64, Mark>);
+struct GivenAgain(HashMap<u64, (u32, u64)>);
 
 impl GivenAgain {
     fn is_the_last(&self, url: &str, visit: Position) -> bool {
@@ -102,19 +102,19 @@ impl GivenAgain {
             || self
                 .0
                 .get(&xxh3_64(url.as_bytes()))
-                .is_none_or(|last| *last == Mark::from(visit))
+                .is_none_or(|last| *last == moment(visit))
     }
 }
 
 /// Damage is told by the pass that lists: this one takes what can be read.
 fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> GivenAgain {
-    let mut last: HashMap<u64, Mark> = HashMap::new();
+    let mut last: HashMap<u64, (u32, u64)> = HashMap::new();
     let _ = each_record(disk, folder, |position, record| {
         if let Record::Seed(seed) = record
             && seed.again
         {
             let known = last.entry(xxh3_64(seed.url.as_bytes())).or_default();
-            *known = Mark::from(position).max(*known);
+            *known = moment(position).max(*known);
         }
     });
     if !last.is_empty() {
@@ -122,7 +122,7 @@ fn given_again(disk: &Arc<dyn Disk>, folder: &Path) -> GivenAgain {
             if let Record::Visit(visit) = record
                 && let Some(known) = last.get_mut(&xxh3_64(visit.url.as_bytes()))
             {
-                *known = Mark::from(position).max(*known);
+                *known = moment(position).max(*known);
             }
         });
     }

@@ -40,6 +40,12 @@ impl From<Position> for Mark {
     }
 }
 
+/// Which of two records of the same URL came later: in one run they stand in
+/// one journal, in the next perhaps in another, whose numbers are lower.
+pub fn moment(record: Position) -> (u32, u64) {
+    (record.epoch, record.sequence)
+}
+
 /// How far something has followed each journal.
 pub type Marks = BTreeMap<u16, Mark>;
 

@@ -5,7 +5,7 @@
 //! short borrows that never reach over an `await`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub struct Shard {
     pub parked: RefCell<HashMap<u64, (Connection, Duration)>>,
     pub admissions: Admissions,
     pub queued_again: QueuedAgain,
+    /// Hosts whose robots.txt is being asked for.
+    pub robots_awaited: RefCell<HashSet<u64>>,
     pub freezing: Freezing,
     pub turns: Cell<usize>,
     max_turns: usize,
@@ -103,6 +105,7 @@ impl Shard {
             frontier: RefCell::new(state.frontier),
             admissions: Admissions::new(state.seen, settled),
             queued_again: QueuedAgain::default(),
+            robots_awaited: RefCell::default(),
             freezing: Freezing::new(shared.clock.elapsed() + config.checkpoint_interval),
             parked: RefCell::default(),
             turns: Cell::new(0),

@@ -31,6 +31,9 @@ pub enum Next {
     NoSeat(NoSeat),
 }
 
+/// When to look again whether another turn has brought a robots.txt.
+const ROBOTS_AWAITED: Duration = Duration::from_millis(50);
+
 /// Carry out a turn.
 pub async fn run(shard: &Shard, mut turn: Turn) {
     let handed_over = turn.seat.take();
@@ -165,10 +168,10 @@ impl Visits<'_> {
                     Next::GoOn
                 }
                 Some(Robots::Elsewhere { url, hops }) => {
-                    self.fetch_robots(turn, item, &url, hops).await
+                    self.robots_once(turn, item, &url, hops).await
                 }
                 None => match item.url.join("/robots.txt") {
-                    Ok(url) => self.fetch_robots(turn, item, &url, 0).await,
+                    Ok(url) => self.robots_once(turn, item, &url, 0).await,
                     Err(why) => {
                         refuse(shard, item, Outcome::RobotsUnreachable, why.to_string()).await;
                         Next::GoOn
@@ -183,6 +186,20 @@ impl Visits<'_> {
 
     fn robots_of(&self, url: &Url) -> Option<Robots> {
         self.shard.robots_of(url)
+    }
+
+    /// Where several turns of a host are under way, one asks for its
+    /// robots.txt and the others come again.
+    async fn robots_once(&mut self, turn: &mut Turn, item: Queued, url: &Url, hops: u32) -> Next {
+        let shard = self.shard;
+        let host = shard.shared.print.host(&item.url);
+        if !shard.robots_awaited.borrow_mut().insert(host) {
+            give_back(shard, item);
+            return Next::Rest(shard.now() + ROBOTS_AWAITED);
+        }
+        let next = self.fetch_robots(turn, item, url, hops).await;
+        shard.robots_awaited.borrow_mut().remove(&host);
+        next
     }
 
     /// Ask for a host's robots.txt: a visit of the turn like any other. The

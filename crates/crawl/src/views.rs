@@ -17,7 +17,7 @@ use rhumb_store::{HostEvent, Outcome, Position, Record, Timestamp, Visit};
 use rhumb_url::Url;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
-use crate::manifest::{Mark, Marks, ViewsPart};
+use crate::manifest::{Mark, Marks, ViewsPart, moment};
 use crate::state::ViewTables;
 use crate::takedowns::{Takedown, Takedowns};
 
@@ -133,9 +133,9 @@ impl Views {
         Ok(value.and_then(|value| decode_position(&mut Cursor(&value)).ok()))
     }
 
-    /// Whether a URL's last visit failed and it does not wait to be visited
-    /// again.
-    pub fn has_failed(&self, url: &str) -> Result<bool, RunsError> {
+    /// A URL's last visit, if it failed and the URL does not wait to be
+    /// visited again.
+    pub fn failed_visit(&self, url: &str) -> Result<Option<Position>, RunsError> {
         let key = index_key(self.seed, url, Mention::Visit);
         let value = self.lock().tables.index.get(&key)?;
         let failed = value.and_then(|value| {
@@ -144,15 +144,15 @@ impl Views {
             (cursor.take(1) == Ok(FAILED)).then_some(visit)
         });
         match failed {
-            None => Ok(false),
-            Some(visit) => Ok(!self.waits_again(url, visit)?),
+            Some(visit) if !self.waits_again(url, visit)? => Ok(Some(visit)),
+            _ => Ok(None),
         }
     }
 
     /// Whether a URL was given once more after this visit of it.
     pub fn waits_again(&self, url: &str, visit: Position) -> Result<bool, RunsError> {
         let found = self.find(url, Mention::Found)?;
-        Ok(found.is_some_and(|found| Mark::from(found) > Mark::from(visit)))
+        Ok(found.is_some_and(|found| moment(found) > moment(visit)))
     }
 
     pub fn has_seed(&self, url: &str) -> Result<bool, RunsError> {

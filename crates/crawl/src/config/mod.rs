@@ -80,7 +80,7 @@ settings! {
     "What to crawl" {
         scope: ScopeRule = ScopeRule::Host, "Which links are followed: page (seeds alone), prefix (below a seed's folder), host (a seed's name), domain (its registered domain), any.";
         max_pages: Limit = Limit(None), "End when this many pages have been fetched over the crawl's whole life.";
-        max_depth: Limit = Limit(None), "Follow links at most this many steps from a seed; 0 fetches the seeds alone.";
+        max_depth: Limit = Limit(None), "Follow links at most this many steps from a seed, by the way on which a page was found first; 0 fetches the seeds alone.";
         max_time: TimeLimit = TimeLimit(None), "End after this much time in one run.";
         max_bytes: SizeLimit = SizeLimit(None), "End when this many bytes have been received over the crawl's whole life, robots.txt and failed attempts included; what is under way then comes on top.";
         order: Order = Order::Bfs, "Order of visits inside a host: bfs (breadth first) or dfs (depth first).";

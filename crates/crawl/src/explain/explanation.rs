@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Loader};
 use crate::judge::refusal;
-use crate::manifest::Mark;
+use crate::manifest::moment;
 use crate::socket::{Answer, Question, ask};
 use crate::takedowns::Takedown;
 
@@ -42,9 +42,9 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_again: bool,
     #[serde(skip)]
-    given_again: Option<Mark>,
+    given_again: Option<(u32, u64)>,
     #[serde(skip)]
-    visited: Option<Mark>,
+    visited: Option<(u32, u64)>,
 }
 
 /// The journal does not say which URLs were forgotten, only what was named.
@@ -170,7 +170,7 @@ impl Explanation {
         match record {
             Record::Seed(seed) if seed.url == self.url => {
                 if seed.again {
-                    self.given_again = self.given_again.max(Some(position.into()));
+                    self.given_again = self.given_again.max(Some(moment(position)));
                 }
                 self.seed.get_or_insert(SeedFact {
                     time: seed.time.to_string(),
@@ -196,7 +196,7 @@ impl Explanation {
     fn note_visit(&mut self, position: Position, visit: &Visit) {
         if visit.url == self.url {
             self.visits.push(visit_fact(position, visit));
-            self.visited = self.visited.max(Some(position.into()));
+            self.visited = self.visited.max(Some(moment(position)));
         }
         self.note_links(visit);
     }
@@ -309,7 +309,8 @@ fn own_config(dir: &Path) -> Option<Config> {
     loader.finish().ok()
 }
 
-/// A fate and the setting behind it.
+/// A fate and the setting behind it. The journal does not say what that was
+/// at the time, so what it is now is told as that.
 fn with_rule(fate: &str, config: Option<&Config>) -> String {
     let fates = [
         (Fate::OutOfScope, "scope"),
@@ -323,7 +324,7 @@ fn with_rule(fate: &str, config: Option<&Config>) -> String {
     match key.and_then(|(_, key)| Some((key, config?.get(key)?))) {
         // A long list says less than its name.
         Some((key, value)) if value.len() > 80 => format!("{fate} (setting `{key}`)"),
-        Some((key, value)) => format!("{fate} ({key} = {value})"),
+        Some((key, value)) => format!("{fate} (setting `{key}`; now {value})"),
         None => fate.to_owned(),
     }
 }

@@ -293,7 +293,7 @@ fn add(handle: &Handle, seed: &str) -> Result<bool, String> {
 /// One whose visit failed is as good as new: it is visited again.
 fn is_known(views: &Views, url: &Url) -> Result<bool, RunsError> {
     let found = views.find(url.as_str(), Mention::Found)?.is_some();
-    Ok(found && !views.has_failed(url.as_str())?)
+    Ok(found && views.failed_visit(url.as_str())?.is_none())
 }
 
 fn write_line(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

@@ -18,7 +18,8 @@ pub use tend::{ForgetArgs, VerifyArgs};
 
 const AFTER_HELP: &str = "\
 Start:   rhumb demo                          crawl a simulated web, no network needed
-         rhumb crawl https://example.org/    crawl one host into ./crawl-example.org/
+         rhumb crawl https://example.org/ --agent 'me (+https://my.site/bot)'
+                                             crawl one host into ./crawl-example.org/
          rhumb crawl --dir crawl-example.org go on where it stopped
 
 Exit codes:

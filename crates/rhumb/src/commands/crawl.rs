@@ -9,7 +9,7 @@ use rhumb_crawl::{
     Config, Crawl, CrawlError, Ending, Handle, Reach, SeedSource, Seeds, Summary, dns_config,
     list_urls,
 };
-use rhumb_store::{CrawlDirectory, State};
+use rhumb_store::{CrawlDirectory, Outcome, State};
 
 use crate::args::CrawlArgs;
 use crate::commands::{effective_config, kept_config, program};
@@ -39,6 +39,12 @@ pub fn run(args: Box<CrawlArgs>) -> Result<ExitCode, Failure> {
                 dir.display()
             )),
         });
+    }
+    if CrawlDirectory::exists(&dir) && !dir.join("crawl.toml").exists() {
+        say(format_args!(
+            "rhumb: {} has no crawl.toml any more: what is not given now is as by default",
+            dir.display()
+        ));
     }
     let reach = Reach::new(&config, &dns_config(&config)?);
     // Before there is anything on disk. The others are looked at as they come.
@@ -228,10 +234,19 @@ fn nothing_fetched(summary: &Summary) -> Failure {
             failed_before(&summary.dir),
         ),
     };
+    // What a rule refused stays refused: only failures are tried again.
+    let of_host = [Outcome::RobotsUnreachable, Outcome::HostGivenUp];
+    let again = summary.counts.failed > 0
+        || (of_host.iter()).any(|kind| summary.counts.refusals.contains_key(kind.label()));
+    let next = match again {
+        false => "The rules that refused them hold when they are given again too.".to_owned(),
+        true => format!(
+            "Check the seeds and the network, then give a seed again to have it tried again: \
+             `{program} crawl URL --dir {dir}`."
+        ),
+    };
     Failure::NothingFetched(format!(
-        "{what}\n  {}\n\
-         Check the seeds and the network, then give a seed again to have it tried again: \
-         `{program} crawl URL --dir {dir}`. `{program} why URL --dir {dir}` tells all that is known of one.",
+        "{what}\n  {}\n{next} `{program} why URL --dir {dir}` tells all that is known of one.",
         failures.join("\n  "),
     ))
 }
