@@ -248,3 +248,23 @@ fn a_host_is_asked_for_its_robots_txt_once_however_many_turns_it_has() {
     assert_eq!(robots.count(), 1, "{asked:?}");
     assert_eq!(asked.len(), 9);
 }
+
+#[test]
+fn a_redirect_to_nowhere_is_told() {
+    let server = OddServer::start(|path| match path {
+        "/" => page(&["/nowhere"]),
+        "/nowhere" => Reply::Answer("301 Moved Permanently", String::new()),
+        _ => page(&[]),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("crawl");
+    let seed = format!("http://{}/", server.address);
+    crawl(&seed, &dir, &["--delay", "0s"]).expect_code(0);
+    let dir = dir.display().to_string();
+    let why = run(["why", &format!("{seed}nowhere"), "--dir", &dir]).expect_code(0);
+    assert!(
+        why.stdout.contains("status 301 without a Location"),
+        "{}",
+        why.stdout
+    );
+}

@@ -21,10 +21,25 @@ fn outcome_of(document: &Document) -> Outcome {
 /// How a visit that brought this response ends, and what decided it.
 pub fn judged(document: &Document) -> (Outcome, String) {
     match &document.unwanted {
-        Some(Unwanted::Type(kind)) => (Outcome::UnwantedType, format!("content type {kind}")),
-        Some(Unwanted::Size(size)) => (Outcome::UnwantedSize, format!("{size} bytes")),
+        Some(Unwanted::Type(kind)) => {
+            let why = format!("content type {kind}, not among the setting `types`");
+            (Outcome::UnwantedType, why)
+        }
+        Some(Unwanted::Size(size)) => {
+            let why = format!("{size} bytes, more than the setting `max_body`");
+            (Outcome::UnwantedSize, why)
+        }
         None => match outcome_of(document) {
-            Outcome::HttpError => (Outcome::HttpError, format!("status {}", document.status)),
+            Outcome::HttpError => {
+                let leads_nowhere = matches!(document.status, 301..=303 | 307 | 308);
+                let location = if leads_nowhere {
+                    " without a Location"
+                } else {
+                    ""
+                };
+                let why = format!("status {}{location}", document.status);
+                (Outcome::HttpError, why)
+            }
             other => (other, String::new()),
         },
     }
@@ -147,11 +162,11 @@ pub fn read_links(document: &Document, options: &Options) -> Page {
 
 fn redirect_link(document: &Document) -> Option<Link> {
     let location = document.location()?;
-    let target = match document.url.join(location) {
+    let target = match document.url.join(&location) {
         Ok(url) => Target::Url(url),
         Err(why) => Target::Refused {
             text: match why {
-                Refusal::TooLong { .. } => Base::new(&document.url).stand_in(location),
+                Refusal::TooLong { .. } => Base::new(&document.url).stand_in(&location),
                 _ => location.chars().take(Url::MAX_LENGTH).collect(),
             },
             why,

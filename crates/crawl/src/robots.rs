@@ -68,7 +68,7 @@ pub fn meaning(document: &Document, agent_token: &str, hops: u32) -> Robots {
     }
     match document.status {
         200..300 => Robots::Rules(Rules::parse(&document.body, agent_token)),
-        300..400 => match document.location().map(|to| document.url.join(to)) {
+        300..400 => match document.location().map(|to| document.url.join(&to)) {
             Some(Ok(url)) if hops < MAX_HOPS && url.site() == document.url.site() => {
                 Robots::Elsewhere {
                     url,

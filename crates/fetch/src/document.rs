@@ -1,5 +1,6 @@
 //! What a fetch brings home.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
@@ -101,9 +102,18 @@ impl Document {
         unknown_coding(&self.headers)
     }
 
-    /// Where a redirect leads, as the server wrote it.
-    pub fn location(&self) -> Option<&str> {
-        self.header("location")
+    /// Where a redirect leads, as the server wrote it. Bytes that are no UTF-8
+    /// are escaped, as browsers do.
+    pub fn location(&self) -> Option<Cow<'_, str>> {
+        if let Some(text) = self.header("location") {
+            return Some(Cow::Borrowed(text));
+        }
+        let bytes = self.headers.get("location")?.as_bytes().trim_ascii();
+        let escaped = bytes.iter().map(|byte| match byte.is_ascii() {
+            true => char::from(*byte).to_string(),
+            false => format!("%{byte:02X}"),
+        });
+        Some(Cow::Owned(escaped.collect()))
     }
 
     /// How long the server asks to be left alone, seen from `now`. A date in

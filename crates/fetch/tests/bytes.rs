@@ -248,7 +248,7 @@ fn errors_and_redirects_are_read_whatever_their_type() {
     let document = run(fetch(config, response)).unwrap();
     assert_eq!(document.unwanted, None);
     assert_eq!(document.body, "png");
-    assert_eq!(document.location(), Some("/x y"));
+    assert_eq!(document.location().as_deref(), Some("/x y"));
 }
 
 #[test]
@@ -279,4 +279,13 @@ fn retry_after_is_seconds_or_a_date() {
     let past = wait("Sat, 05 Nov 1994 08:49:37 GMT");
     assert_eq!(past, Some(Duration::ZERO));
     assert_eq!(wait("soon"), None);
+}
+
+#[test]
+fn a_location_that_is_no_text_is_escaped() {
+    run(async {
+        let response = b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9\r\nContent-Length: 0\r\n\r\n";
+        let document = fetch(config(), response).await.unwrap();
+        assert_eq!(document.location().as_deref(), Some("/caf%E9"));
+    });
 }

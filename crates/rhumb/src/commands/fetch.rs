@@ -141,7 +141,7 @@ fn overview(out: &mut impl Write, document: &Document, page: &Page) -> std::io::
         ),
     )?;
     if let Some(to) = document.location() {
-        row("redirect", to.to_owned())?;
+        row("redirect", to.into_owned())?;
     }
     if let Some(truncated) = document.truncated {
         row("truncated", truncated.as_str().to_owned())?;
